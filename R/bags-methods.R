@@ -1,0 +1,156 @@
+#' Work with bags
+#'
+#' `length()` is the number of bags, `[` takes bags by number, id or logical, `c()` puts bags
+#' together, `split()` divides them by whole bags, `as.matrix()` and `as.data.frame()` give the
+#' instances back in the order in which they came.
+#'
+#' @param x,object [bags()].
+#' @param i bags to keep: numbers, ids, or logicals.
+#' @param f for `split()`: a vector with one entry a bag, as in [base::split()]; or one number
+#'   between 0 and 1, the share of bags for training, drawn at random within each label, which
+#'   gives a list with `train` and `test`.
+#' @param drop,row.names,optional ignored.
+#' @param ... for `c()`, further bags; otherwise ignored.
+#' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d.
+#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one a feature.
+#'   `summary()`: a data frame with one row a bag.
+#' @name bags-methods
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 6, bag_size = 3, n_features = 4)
+#' b
+#' summary(b)
+#' b[1:2]
+#' parts <- split(b, 0.5)
+#' length(parts$train)
+#' head(as.data.frame(b), 2)
+NULL
+
+#' @rdname bags-methods
+#' @export
+print.bags <- function(x, ...) {
+  size <- range(tabulate(x$bag, length(x$ids)))
+  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ", sum(!x$label),
+      " negative (", x$classes[1], ")\n", sep = "")
+  cat(ncol(x$x), " instances of ", nrow(x$x), " features",
+      if (!is.null(x$image_dim)) paste0(" (images of ", paste(x$image_dim, collapse = " x "), ")"),
+      ", ", if (size[1] == size[2]) size[1] else paste(size, collapse = " to "), " a bag\n", sep = "")
+  if (!is.null(x$truth)) cat(sum(x$truth), " instances are known targets (for evaluation only)\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname bags-methods
+#' @export
+summary.bags <- function(object, ...) {
+  n <- length(object$ids)
+  out <- data.frame(bag = object$ids, label = factor(object$classes[1 + object$label], object$classes),
+                    instances = tabulate(object$bag, n))
+  if (!is.null(object$truth)) out$targets <- tabulate(object$bag[object$truth], n)
+  out
+}
+
+#' @rdname bags-methods
+#' @export
+length.bags <- function(x) length(x$ids)
+
+#' @rdname bags-methods
+#' @export
+`[.bags` <- function(x, i) {
+  keep <- bag_index(x, i)
+  mine <- which(x$bag %in% keep)
+  position <- rank(x$order[mine])
+  by_user <- order(position)
+  code <- match(x$bag[mine], keep)
+  first_seen <- unique(code[by_user])
+  rebuild_bags(x, x$x[, mine, drop = FALSE], match(code, first_seen), x$ids[keep][first_seen],
+               x$label[keep][first_seen], position, x$truth[mine])
+}
+
+# A bags object like `x` with other instances. `position` is each column's place in the
+# order of the user.
+rebuild_bags <- function(x, columns, code, ids, label, position, truth) {
+  order <- order(!label[code], position)
+  x$x <- columns[, order, drop = FALSE]
+  x[c("bag", "ids", "label", "n_positive")] <- list(code[order], ids, label, sum(label[code]))
+  x["order"] <- list(as.integer(position[order]))
+  x["truth"] <- list(truth[order])
+  x
+}
+
+bag_index <- function(x, i, call = rlang::caller_env()) {
+  n <- length(x$ids)
+  if (is.character(i)) {
+    unknown <- setdiff(i, x$ids)
+    if (length(unknown))
+      stop_fumi("`i` must name bags that are there, but there is no bag ", enumerate(unknown), ".",
+                class = "subscript", call = call)
+    return(match(unique(i), x$ids))
+  }
+  if (is.logical(i) && length(i) == n && !anyNA(i)) return(which(i))
+  if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 && max(i, 0) > 0)
+    stop_fumi("`i` must be numbers between 1 and ", n, ", ids, or one logical a bag, not ", describe(i), ".",
+              class = "subscript", call = call)
+  unique(seq_len(n)[i])
+}
+
+#' @rdname bags-methods
+#' @export
+c.bags <- function(...) {
+  parts <- list(...)
+  check_combinable(parts)
+  before <- cumsum(c(0, vapply(parts, function(b) length(b$ids), 0L)))
+  instances <- cumsum(c(0, vapply(parts, function(b) ncol(b$x), 0L)))
+  join <- function(f) do.call(c, lapply(seq_along(parts), function(s) f(parts[[s]], s)))
+  rebuild_bags(
+    parts[[1]], do.call(cbind, lapply(parts, `[[`, "x")), join(function(b, s) b$bag + before[s]),
+    join(function(b, s) b$ids), join(function(b, s) b$label),
+    join(function(b, s) b$order + instances[s]),
+    if (!any(vapply(parts, function(b) is.null(b$truth), NA))) join(function(b, s) b$truth))
+}
+
+check_combinable <- function(parts, call = rlang::caller_env()) {
+  first <- parts[[1]]
+  for (b in parts) {
+    if (!inherits(b, "bags"))
+      stop_fumi("`...` must all be bags, but one is ", describe(b), ".", class = "type", call = call)
+    for (part in c("classes", "features", "image_dim"))
+      if (!identical(b[[part]], first[[part]]))
+        stop_fumi("`...` must agree in their ", part, ", but they do not.", class = "combine", call = call)
+    if (nrow(b$x) != nrow(first$x))
+      stop_fumi("`...` must have the same number of features, not ", nrow(first$x), " and ", nrow(b$x), ".",
+                class = "combine", call = call)
+  }
+  ids <- unlist(lapply(parts, `[[`, "ids"))
+  if (anyDuplicated(ids))
+    stop_fumi("`...` must not share bag ids, but bag ", ids[duplicated(ids)][1], " is in more than one.",
+              class = "combine", call = call)
+}
+
+#' @rdname bags-methods
+#' @export
+split.bags <- function(x, f, drop = FALSE, ...) {
+  if (is.numeric(f) && length(f) == 1 && length(x$ids) > 1) {
+    f <- check_number(f, "f", above = 0, max = 1)
+    take <- function(index) index[sample.int(length(index), round(f * length(index)))]
+    train <- sort(c(take(which(x$label)), take(which(!x$label))))
+    return(list(train = x[train], test = x[setdiff(seq_along(x$ids), train)]))
+  }
+  if (length(f) != length(x$ids))
+    stop_fumi("`f` must have one entry for each of the ", length(x$ids), " bags, or be a share, not ",
+              describe(f), ".")
+  lapply(split(seq_along(x$ids), f), function(i) x[i])
+}
+
+#' @rdname bags-methods
+#' @export
+as.matrix.bags <- function(x, ...) t(in_user_order(x, x$x))
+
+#' @rdname bags-methods
+#' @export
+as.data.frame.bags <- function(x, row.names = NULL, optional = FALSE, ...) {
+  bag <- in_user_order(x, x$bag)
+  out <- data.frame(bag = x$ids[bag], label = factor(x$classes[1 + x$label[bag]], x$classes))
+  if (!is.null(x$truth)) out$truth <- in_user_order(x, x$truth)
+  features <- as.data.frame(as.matrix(x))
+  cbind(out, features)
+}

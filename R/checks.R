@@ -1,0 +1,45 @@
+# Argument checks. Each returns the checked value, in the type that the rest of
+# the package relies on, or stops with a `fumi_error_input`.
+
+check_number <- function(x, name, min = -Inf, max = Inf, above = -Inf, call = rlang::caller_env()) {
+  ok <- is.numeric(x) && !is.object(x) && length(x) == 1 && is.finite(x)
+  if (ok && x >= min && x <= max && x > above) return(as.double(x))
+  range <- c(if (is.finite(min)) paste0(">= ", min), if (is.finite(above)) paste0("> ", above),
+             if (is.finite(max)) paste0("<= ", max))
+  stop_fumi("`", name, "` must be a single finite number", if (length(range)) " ",
+            paste(range, collapse = " and "), ", not ", describe(x), ".", call = call)
+}
+
+check_count <- function(x, name, min = 1, max = .Machine$integer.max, call = rlang::caller_env()) {
+  ok <- is.numeric(x) && !is.object(x) && length(x) == 1 && is.finite(x)
+  if (ok && x == round(x) && x >= min && x <= max) return(as.integer(x))
+  stop_fumi("`", name, "` must be a single whole number >= ", min,
+            if (max < .Machine$integer.max) paste0(" and <= ", max),
+            ", not ", describe(x), ".", call = call)
+}
+
+check_flag <- function(x, name, call = rlang::caller_env()) {
+  if (is.logical(x) && length(x) == 1 && !is.na(x)) return(x)
+  stop_fumi("`", name, "` must be TRUE or FALSE, not ", describe(x), ".", call = call)
+}
+
+# `choices` is the default of the argument: an untouched argument means its first.
+check_choice <- function(x, choices, name, call = rlang::caller_env()) {
+  if (identical(x, choices)) return(choices[1])
+  if (is.character(x) && length(x) == 1 && x %in% choices) return(x)
+  stop_fumi("`", name, "` must be one of ", paste0("\"", choices, "\"", collapse = ", "),
+            ", not ", describe(x), ".", call = call)
+}
+
+# `known` names the arguments of the caller: the nearest one is suggested.
+check_dots_empty <- function(..., known = character(), call = rlang::caller_env()) {
+  if (...length() == 0) return(invisible())
+  name <- ...names()[1]
+  if (is.null(name) || is.na(name) || name == "")
+    stop_fumi("All arguments must be named or in their places, but ", ...length(),
+              " surplus unnamed argument(s) were given.", class = "argument", call = call)
+  near <- known[utils::adist(name, known)[1, ] <= 3]
+  stop_fumi("`", name, "` must be an argument of this function",
+            if (length(near)) paste0(" (did you mean `", near[1], "`?)"),
+            ", but it is not.", class = "argument", call = call)
+}

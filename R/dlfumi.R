@@ -1,0 +1,379 @@
+#' DL-FUMI: target and background atoms from bags
+#'
+#' Estimates a dictionary of `n_target` target atoms and `n_background` background
+#' atoms from bags of which only the labels are known: an instance of a positive
+#' bag may be a mixture of target and background atoms, an instance of a negative
+#' bag is a mixture of background atoms only.
+#'
+#' @details
+#' The objective is eq. 4 of Jiao and Zare (2016),
+#' \deqn{\sum_i w_i \{\tfrac12 [p_i \|x_i - D a_i\|^2 + (1 - p_i) \|x_i - D^- a_i^-\|^2]
+#'   + \lambda (p_i |a_i^+|_1 + |a_i^-|_1)\} + \Gamma \sum_{kt} \cos\theta_{kt}
+#'   \langle d_k^-, d_t^+ \rangle,}
+#' minimised by expectation-maximisation: the E-step computes the probability
+#' \eqn{p_i} that instance \eqn{i} holds a target, the M-step updates the atoms one
+#' by one and the sparse codes. `vignette("dlfumi-math")` has every equation, and
+#' every departure from the paper.
+#'
+#' There is no right number of atoms: the defaults are those of the paper's digits.
+#' `lambda` does not mean the same in all variants, see [dlfumi_control()].
+#'
+#' @section Defaults by variant:
+#' | | `"paper"` | `"matlab"` | `"exact"` |
+#' |---|---|---|---|
+#' | `n_target`, `n_background` | 4, 15 | 2, 5 | 4, 15 |
+#' | `lambda` | 0.001 | 0.001 | 0.05 |
+#' | `beta`, `gamma` | 30, 0.001 | 30, 0.001 | 30, 0.001 |
+#' | `psi` | 1 | 1.5 | 1 |
+#' | `tol` | 1e-8 of the first objective | 1e-8 | 1e-6 of the first objective |
+#'
+#' @param x,... the data: [bags()], or what [bags()] takes, for instance
+#'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
+#' @param n_target,n_background numbers of atoms.
+#' @param lambda weight of the sparsity penalty.
+#' @param beta scale of the E-step: \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}.
+#' @param gamma weight of the term that keeps background atoms away from target atoms.
+#' @param psi weight of the instances of positive bags.
+#' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new
+#'   data), `"none"` takes them as they are.
+#' @param init the start: `"paper"` (target atoms are means of random disjoint subsets
+#'   of the instances of positive bags, background atoms are k-means centres of the
+#'   instances of negative bags, codes by least squares); a list with `dictionary`
+#'   (features x atoms, target atoms first) and optionally `codes` (atoms x instances);
+#'   a function of the bags, `n_target` and `n_background` that returns such a list;
+#'   or a fit, for a warm start.
+#' @param n_start number of random starts.
+#' @param combine what to do with several starts: `"best"` keeps the one with the
+#'   lowest objective; `"average"` keeps all, and scores are the mean of the members'
+#'   log confidences, each standardised on the instances of the negative training bags.
+#' @param keep_background keep the statistics of the negative bags that
+#'   `predict(detector = "subace")` needs.
+#' @param control a list made by [dlfumi_control()].
+#' @param progress show a progress bar.
+#'
+#' @return A plain list of class `c("dlfumi", "mil_model")` that holds neither data nor
+#'   functions:
+#'   \item{dictionary}{features x atoms, unit-norm columns, target atoms first}
+#'   \item{codes}{atoms x instances, in the order of the instances given}
+#'   \item{prob_target}{\eqn{p} of the last E-step, one an instance, 0 in negative bags}
+#'   \item{objective}{one row an iteration: the objective and its three terms; see
+#'     [loss_path()]}
+#'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"max_iter"` or
+#'     `"interrupt"`}
+#'   \item{n_dead}{how often each atom was found without use}
+#'   \item{worst_gap}{largest relative duality gap of a code, for variant `"exact"`}
+#'   \item{thresholds}{score above which a bag is called positive, by pooling}
+#'   and the parameters, normalisation, feature names, image size, bag ids, classes and
+#'   kind of random numbers.
+#'
+#'   Atoms are ordered by the energy they carry and their codes are positive on balance;
+#'   for variants `"paper"` and `"matlab"` with a given `init` they keep its order and sign.
+#'
+#'   Ctrl-C during a fit returns the last whole iteration, with a warning.
+#' @references Jiao, C. and Zare, A. (2016). Multiple instance dictionary learning using
+#'   functions of multiple instances. *International Conference on Pattern Recognition*.
+#'   <arXiv:1511.02825>.
+#' @seealso [predict.mil_model()], [plot.dlfumi()], [mil_roc()], [one_vs_rest()]
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20, bag_size = 5, image_dim = c(8, 8))
+#' fit <- dlfumi(b, n_target = 1, n_background = 3)
+#' fit
+#' plot(fit)
+#' head(predict(fit, b))
+#' @export
+dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, beta = NULL,
+                   gamma = NULL, psi = NULL, normalize = c("unit", "none"), init = "paper",
+                   n_start = 1, combine = c("best", "average"), keep_background = FALSE,
+                   control = dlfumi_control(),
+                   progress = getOption("fumi.progress", interactive())) {
+  control <- check_dlfumi_control(control)
+  spec <- list(n_target = n_target, n_background = n_background, lambda = lambda, beta = beta,
+               gamma = gamma, psi = psi)
+  spec <- check_dlfumi_spec(spec, control$variant, init)
+  spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
+  spec$combine <- check_choice(combine, c("best", "average"), "combine")
+  spec$n_start <- check_count(n_start, "n_start")
+  spec$keep_background <- check_flag(keep_background, "keep_background")
+  spec$control <- control
+  progress <- check_flag(progress, "progress")
+  b <- check_both_labels(bags(x, ...))
+  check_dlfumi_sizes(b, spec)
+  dlfumi_bridge(b, spec, init, progress)
+}
+
+#' Options of a DL-FUMI fit
+#'
+#' @param variant `"paper"`: Algorithm 1 as printed. `"matlab"`: the order and details of
+#'   the authors' released code. `"exact"`: each code is the exact minimiser of its part of
+#'   the objective. In the first two, codes are thresholded by `lambda` itself after each
+#'   gradient step, so that they settle at a penalty of `lambda` times the largest
+#'   eigenvalue of \eqn{D'D}; in `"exact"`, `lambda` is the penalty.
+#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`).
+#' @param max_iter largest number of iterations.
+#' @param tol stop when the objective changes by less than this, relative to the first
+#'   objective (absolute for `"matlab"`); 0 never stops. `NULL`: the variant's default.
+#' @param solver for `"exact"`: `"active"`, an active-set method, or `"ista"`, proximal
+#'   gradient steps to convergence, a slow check.
+#' @param gap relative duality gap to which `solver = "ista"` computes codes.
+#' @param dead what happens to an atom that no code uses: `"resample"` puts the worst
+#'   represented instance in its place (of a positive bag for a target atom, of a negative
+#'   bag for a background atom), `"keep"` leaves it as it was, `"drop"` removes it (never the
+#'   last of its kind).
+#' @param ... nothing: an unknown argument is an error.
+#' @return A list, for the argument `control` of [dlfumi()].
+#' @examples
+#' dlfumi_control("exact", max_iter = 50)$tol
+#' @export
+dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, max_iter = 100,
+                           tol = NULL, solver = NULL, gap = 1e-6,
+                           dead = c("resample", "keep", "drop"), ...) {
+  check_dots_empty(..., known = names(formals()))
+  variant <- check_choice(variant, c("paper", "matlab", "exact"), "variant")
+  if (is.null(tol)) tol <- if (variant == "exact") 1e-6 else 1e-8
+  solvers <- if (variant == "exact") c("active", "ista") else "ista"
+  if (is.null(solver)) solver <- solvers[1]
+  list(variant = variant,
+       inner = check_count(inner, "inner"),
+       max_iter = check_count(max_iter, "max_iter"),
+       tol = check_number(tol, "tol", min = 0),
+       solver = check_choice(solver, solvers, "solver"),
+       gap = check_number(gap, "gap", above = 0, max = 1),
+       dead = check_choice(dead, c("resample", "keep", "drop"), "dead"))
+}
+
+check_dlfumi_control <- function(control, call = rlang::caller_env()) {
+  if (!is.list(control))
+    stop_fumi("`control` must be a list made by `dlfumi_control()`, not ", describe(control), ".",
+              call = call)
+  do.call(dlfumi_control, control)
+}
+
+dlfumi_defaults <- function(variant) {
+  matlab <- variant == "matlab"
+  list(n_target = if (matlab) 2 else 4, n_background = if (matlab) 5 else 15,
+       lambda = if (variant == "exact") 0.05 else 0.001, beta = 30, gamma = 0.001,
+       psi = if (matlab) 1.5 else 1)
+}
+
+# Parameters as given, completed by a fit that is the start, then by the variant.
+check_dlfumi_spec <- function(spec, variant, init, call = rlang::caller_env()) {
+  default <- dlfumi_defaults(variant)
+  if (inherits(init, "dlfumi")) default[c("n_target", "n_background")] <- init[c("n_target", "n_background")]
+  for (name in names(spec)) if (is.null(spec[[name]])) spec[[name]] <- default[[name]]
+  list(n_target = check_count(spec$n_target, "n_target", call = call),
+       n_background = check_count(spec$n_background, "n_background", call = call),
+       lambda = check_number(spec$lambda, "lambda", min = 0, call = call),
+       beta = check_number(spec$beta, "beta", above = 0, call = call),
+       gamma = check_number(spec$gamma, "gamma", min = 0, call = call),
+       psi = check_number(spec$psi, "psi", above = 0, call = call))
+}
+
+check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
+  n <- c(b$n_positive, ncol(b$x) - b$n_positive)
+  if (spec$n_target > n[1])
+    stop_fumi("`n_target` must be at most the number of instances in positive bags (", n[1], "), not ",
+              spec$n_target, ".", call = call)
+  if (spec$n_background > n[2])
+    stop_fumi("`n_background` must be at most the number of instances in negative bags (", n[2],
+              "), not ", spec$n_background, ".", call = call)
+}
+
+# ---- bridge: numbers in, model out -----------------------------------------------
+
+dlfumi_bridge <- function(b, spec, init, progress) {
+  scale <- instance_scale(b$x, spec$normalize)
+  check_scaled(b$x, scale)
+  starts <- dlfumi_starts(b, spec, init)
+  bar <- fit_progress(progress, spec$n_start, spec$control$max_iter)
+  on.exit(bar$done())
+  fits <- list()
+  for (s in seq_len(spec$n_start)) {
+    fits[[s]] <- dlfumi_run(b, scale, starts[[s]], spec, bar$report(s))
+    if (fits[[s]]$stop_reason == "interrupt") break
+  }
+  given <- !identical(init, "paper") && spec$control$variant != "exact"
+  fits <- lapply(fits, tidy_atoms, b = b, spec = spec, keep_order = given)
+  warn_dlfumi(fits, b, scale, spec)
+  new_dlfumi(fits, b, scale, spec)
+}
+
+# The order is that of read_param() in src/r_glue.c.
+dlfumi_par <- function(spec) {
+  control <- spec$control
+  c(match(control$variant, c("paper", "matlab", "exact")) - 1,
+    match(control$solver, c("ista", "active")) - 1,
+    match(control$dead, c("resample", "keep", "drop")) - 1,
+    spec$n_target, control$inner, control$max_iter, control$variant == "matlab", portable(),
+    spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap)
+}
+
+dlfumi_run <- function(b, scale, start, spec, report, call = rlang::caller_env(2)) {
+  start <- start()
+  out <- .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes,
+               dlfumi_par(spec), report)
+  if (out$status == "nonfinite")
+    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
+              ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
+              "or rescale `x`.", class = "diverged", call = call)
+  check_status(out$status, call)
+  terms <- t(out$trace[, seq_len(out$n_iter), drop = FALSE])
+  colnames(terms) <- c("objective", "reconstruction", "sparsity", "incoherence")
+  list(dictionary = out$dictionary, codes = out$codes, p = out$p, n_dead = out$n_dead,
+       objective = data.frame(iteration = seq_len(out$n_iter), terms), n_iter = out$n_iter,
+       worst_gap = out$worst_gap, stop_reason = out$status)
+}
+
+# Removes dropped atoms; unless `keep_order`, sorts atoms of each kind by the energy they
+# carry and gives each the sign that makes its codes positive on balance.
+tidy_atoms <- function(fit, b, spec, keep_order) {
+  n <- seq_len(ncol(b$x))
+  weight <- ifelse(n <= b$n_positive, spec$psi, 1)
+  p <- c(fit$p, numeric(length(n) - b$n_positive))
+  is_target <- seq_len(ncol(fit$dictionary)) <= spec$n_target
+  carried <- function(k) {
+    w <- weight * (if (is_target[k]) p else 1)
+    a <- fit$codes[k, ]
+    c(sum(w * a^2), sum(w * a))
+  }
+  carried <- vapply(seq_along(is_target), carried, numeric(2))
+  kept <- colSums(fit$dictionary^2) > 0 | fit$n_dead == 0
+  atom <- if (keep_order) seq_along(kept) else order(!is_target, -carried[1, ])
+  atom <- atom[kept[atom]]
+  sign <- if (keep_order) rep(1, length(atom)) else ifelse(carried[2, atom] < 0, -1, 1)
+  if (is.unsorted(atom) || length(atom) < length(kept)) fit$codes <- fit$codes[atom, , drop = FALSE]
+  for (k in which(sign < 0)) fit$codes[k, ] <- -fit$codes[k, ]
+  fit$dictionary <- fit$dictionary[, atom, drop = FALSE] * rep(sign, each = nrow(b$x))
+  fit$n_dropped <- sum(!kept)
+  fit$n_target <- sum(is_target[atom])
+  fit$n_dead <- fit$n_dead[atom]
+  fit
+}
+
+warn_dlfumi <- function(fits, b, scale, spec, call = rlang::caller_env(2)) {
+  last <- fits[[length(fits)]]
+  if (last$stop_reason == "interrupt")
+    warn_fumi("Interrupted: the fit holds the last whole iteration (", last$n_iter, ") of start ",
+              length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
+  p <- fits[[1]]$p
+  if (length(p) && (all(p < 1e-12) || all(p > 1 - 1e-12))) {
+    beta <- log(2) / stats::median(background_residual(fits[[1]], b, scale))
+    warn_fumi("`beta` = ", spec$beta, " makes every probability of the E-step ",
+              if (p[1] < .5) "0" else "1", if (is.finite(beta)) paste0(": try `beta` = ", signif(beta, 2)),
+              ".", class = "beta", call = call)
+  }
+}
+
+# ||x - D- a-||^2 of the instances of positive bags
+background_residual <- function(fit, b, scale) {
+  positive <- seq_len(b$n_positive)
+  background <- -seq_len(fit$n_target)
+  x <- b$x[, positive, drop = FALSE] * rep(scale[positive], each = nrow(b$x))
+  colSums((x - fit$dictionary[, background, drop = FALSE] %*%
+             fit$codes[background, positive, drop = FALSE])^2)
+}
+
+new_dlfumi <- function(fits, b, scale, spec) {
+  final <- vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0)
+  best <- fits[[which.min(final)]]
+  kinds <- c(target = best$n_target, background = ncol(best$dictionary) - best$n_target)
+  atoms <- paste0(rep(names(kinds), kinds), unlist(lapply(kinds, seq_len)))
+  object <- new_mil_model(
+    "dlfumi", b,
+    dictionary = structure(best$dictionary, dimnames = list(b$features, atoms)),
+    codes = structure(in_user_order(b, best$codes), dimnames = list(atoms, NULL)),
+    prob_target = in_user_order(b, c(best$p, numeric(ncol(b$x) - b$n_positive))),
+    objective = best$objective, n_iter = best$n_iter, converged = best$stop_reason == "converged",
+    stop_reason = fits[[length(fits)]]$stop_reason, n_target = kinds[["target"]],
+    n_background = kinds[["background"]], n_dead = stats::setNames(best$n_dead, atoms),
+    n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
+    gamma = spec$gamma, psi = spec$psi, normalize = spec$normalize, variant = spec$control$variant,
+    combine = spec$combine, score_scale = if (spec$combine == "best") "log", starts = lapply(fits, `[[`, "objective"), spec = spec)
+  if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
+  if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
+  add_thresholds(object, b)
+}
+
+# A member of an average: its dictionary, and how its log confidence is standardised.
+new_member <- function(fit, object, b) {
+  object$members <- NULL
+  object[c("dictionary", "n_target")] <- fit[c("dictionary", "n_target")]
+  negative <- b$x[, -seq_len(b$n_positive), drop = FALSE]
+  log_confidence <- log(dlfumi_confidence(object, negative)$confidence)
+  list(dictionary = fit$dictionary, n_target = fit$n_target, center = mean(log_confidence),
+       scale = positive_sd(log_confidence))
+}
+
+# ---- scores ------------------------------------------------------------------------
+
+# Penalty of the lasso that a code settles at, on all atoms and on background atoms alone.
+# The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
+coding_penalty <- function(object) {
+  background <- object$dictionary[, -seq_len(object$n_target), drop = FALSE]
+  largest <- function(d) max(eigen(crossprod(d), TRUE, TRUE)$values)
+  factor <- if (object$variant == "exact") c(1, 1) else c(largest(object$dictionary), largest(background))
+  object$lambda * factor
+}
+
+dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) {
+  lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
+  out <- .Call(ffi_dlfumi_confidence, x, instance_scale(x, object$normalize),
+               unname(object$dictionary), object$n_target, lambda, coding == "separate",
+               if (is.null(coding_steps)) 0L else coding_steps, portable())
+  check_status(out$status)
+  out
+}
+
+#' @export
+score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL,
+                                   detector = c("confidence", "subace"), background = NULL, ...,
+                                   call = rlang::caller_env(2)) {
+  check_dots_empty(..., known = c("coding", "coding_steps", "detector", "background", "new_data",
+                                  "type", "level", "bag", "pool", "threshold"), call = call)
+  coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
+  if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
+  if (check_choice(detector, c("confidence", "subace"), "detector", call = call) == "subace")
+    return(subace_score(object, x, background, call))
+  one <- function(member) {
+    object[c("dictionary", "n_target")] <- member[c("dictionary", "n_target")]
+    dlfumi_confidence(object, x, coding, coding_steps)$confidence
+  }
+  if (is.null(object$members)) return(one(object))
+  standard <- lapply(object$members, function(m) (log(one(m)) - m$center) / m$scale)
+  Reduce(`+`, standard) / length(standard)
+}
+
+subace_score <- function(object, x, background, call) {
+  if (is.null(background)) background <- object$background
+  if (is.null(background))
+    stop_fumi("`background` must be given, or kept by `dlfumi(keep_background = TRUE)`, for ",
+              "`detector = \"subace\"`.", class = "no_background", call = call)
+  if (!inherits(background, "fumi_background")) {
+    background <- forge(object, background, NULL, call)$x
+    background <- background_stats(t(background * rep(instance_scale(background, object$normalize),
+                                                      each = nrow(background))))
+  }
+  x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
+  target <- object$dictionary[, seq_len(object$n_target), drop = FALSE]
+  detect_columns(x, unname(target), background, FALSE)
+}
+
+#' @export
+prob_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL, ...,
+                                  call = rlang::caller_env(2)) {
+  check_dots_empty(..., known = c("coding", "coding_steps", "new_data", "pool", "bag"), call = call)
+  coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
+  -expm1(-object$beta * dlfumi_confidence(object, x, coding, coding_steps)$r_bg)
+}
+
+#' @export
+code_instances.dlfumi <- function(object, x, coding_steps = NULL, ..., call = rlang::caller_env(2)) {
+  check_dots_empty(..., known = c("coding_steps", "new_data"), call = call)
+  lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
+  out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,
+               if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call),
+               portable())
+  check_status(out$status, call)
+  rownames(out$codes) <- colnames(object$dictionary)
+  out$codes
+}

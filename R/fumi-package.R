@@ -1,0 +1,13 @@
+#' @section Start here:
+#' [bags()] takes the data, [dlfumi()] learns from them, `predict()` scores
+#' instances and bags ([predict.mil_model()]), `plot()` shows the atoms
+#' ([plot.dlfumi()]), [mil_roc()] draws the ROC. `vignette("fumi")` walks through
+#' it, `vignette("dlfumi-math")` has the equations.
+#' @section Options:
+#' `fumi.progress`: show progress bars (default: in interactive use).
+#' `fumi.simd`: `"portable"` keeps to the portable inner loops where faster ones
+#' exist; so does the environment variable `FUMI_SIMD=portable`.
+#' @keywords internal
+#' @useDynLib fumi, .registration = TRUE
+#' @importFrom stats coef fitted predict residuals update
+"_PACKAGE"

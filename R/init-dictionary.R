@@ -1,0 +1,99 @@
+# Starts of a dictionary fit. All random numbers of a fit are drawn here, for all
+# starts before the first one runs, so that the way the starts are run changes nothing.
+
+# A list of functions without arguments, each of which makes list(dictionary, codes).
+dlfumi_starts <- function(b, spec, init, call = rlang::caller_env(2)) {
+  scale <- instance_scale(b$x, spec$normalize)
+  if (identical(init, "paper")) {
+    draws <- lapply(seq_len(spec$n_start), function(s)
+      list(order = sample.int(b$n_positive), uniform = stats::runif(spec$n_background)))
+    return(lapply(draws, function(draw) function() paper_start(b, scale, spec, draw, call)))
+  }
+  if (is.function(init)) {
+    made <- lapply(seq_len(spec$n_start), function(s) init(b, spec$n_target, spec$n_background))
+    return(lapply(made, function(start) function() given_start(start, b, scale, spec, call)))
+  }
+  if (inherits(init, "dlfumi")) init <- warm_start(init, b)
+  if (!is.list(init))
+    stop_fumi("`init` must be \"paper\", a list with a `dictionary`, a function, or a fit, not ",
+              describe(init), ".", call = call)
+  if (spec$n_start > 1)
+    stop_fumi("`n_start` must be 1 when `init` is given as a list or a fit, not ", spec$n_start, ".",
+              call = call)
+  list(function() given_start(init, b, scale, spec, call))
+}
+
+# Target atoms: means of random disjoint subsets of the instances of positive bags.
+# Background atoms: k-means centres of the instances of negative bags.
+paper_start <- function(b, scale, spec, draw, call) {
+  size <- b$n_positive %/% spec$n_target
+  subset <- function(t) draw$order[(t - 1) * size + seq_len(size)]
+  target <- vapply(seq_len(spec$n_target), function(t) sum_columns(b$x, scale, subset(t)),
+                   numeric(nrow(b$x)))
+  clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, portable())
+  check_started(clusters$status, call)
+  if (clusters$n_distinct < spec$n_background)
+    stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (",
+              clusters$n_distinct, "), not ", spec$n_background, ".", call = call)
+  dictionary <- unit_columns(cbind(matrix(target, nrow(b$x)), clusters$centres))
+  list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call))
+}
+
+given_start <- function(init, b, scale, spec, call) {
+  if (is.matrix(init)) init <- list(dictionary = init)
+  unknown <- setdiff(names(init), c("dictionary", "codes"))
+  if (!is.list(init) || length(unknown) || is.null(init$dictionary))
+    stop_fumi("`init` must hold `dictionary` and optionally `codes`, ",
+              if (length(unknown)) paste0("not `", unknown[1], "`.") else "but it has no `dictionary`.",
+              call = call)
+  n_atoms <- spec$n_target + spec$n_background
+  dictionary <- check_init_matrix(init$dictionary, "dictionary", nrow(b$x), n_atoms, call)
+  norm <- sqrt(colSums(dictionary^2))
+  dictionary <- unit_columns(dictionary)
+  if (is.null(init$codes))
+    return(list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call)))
+  codes <- check_init_matrix(init$codes, "codes", n_atoms, ncol(b$x), call)
+  list(dictionary = dictionary, codes = codes[, b$order, drop = FALSE] * norm)
+}
+
+# The codes of a fit serve again when they belong to the same instances.
+warm_start <- function(fit, b) {
+  same <- identical(fit$bag, in_user_order(b, b$ids[b$bag]))
+  list(dictionary = fit$dictionary, codes = if (same) fit$codes)
+}
+
+check_init_matrix <- function(x, name, nrow, ncol, call) {
+  if (!is.matrix(x) || !is.numeric(x) || !identical(dim(x), as.integer(c(nrow, ncol))) ||
+      !all(is.finite(x)))
+    stop_fumi("`init$", name, "` must be a finite numeric matrix of ", nrow, " x ", ncol, ", not ",
+              describe(x), ".", call = call)
+  storage.mode(x) <- "double"
+  unname(x)
+}
+
+start_codes <- function(b, scale, spec, dictionary, call) {
+  out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, portable())
+  check_started(out$status, call)
+  out$codes
+}
+
+check_started <- function(status, call) {
+  if (status == "interrupt")
+    stop_fumi("Interrupted before the first iteration: there is no fit to return.",
+              class = "interrupt", call = call)
+  check_status(status, call)
+}
+
+# Sum of the scaled columns `which` of x, a few at a time: x is never copied as a whole.
+sum_columns <- function(x, scale, which) {
+  total <- numeric(nrow(x))
+  for (chunk in split(which, (seq_along(which) - 1) %/% 64))
+    total <- total + x[, chunk, drop = FALSE] %*% scale[chunk]
+  drop(total)
+}
+
+# Columns brought to norm 1; a column of zeros stays.
+unit_columns <- function(x) {
+  norm <- sqrt(colSums(x^2))
+  x * rep(ifelse(norm > 0, 1 / norm, 0), each = nrow(x))
+}

@@ -1,0 +1,99 @@
+#' One detector a class, and the class with the largest score
+#'
+#' @param x a named list of [bags()], one a class, in which that class is the positive one; or
+#'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: then a
+#'   bag is positive for the class that its label names, and negative for the others.
+#' @param bag,label for instances: see [bags()].
+#' @param fitter the method, such as [dlfumi()].
+#' @param ... parameters of the method.
+#' @param scale put the classes' scores on one scale: each class's scores (their logarithms where
+#'   a score is a ratio) are centred and scaled by their mean and standard deviation over the
+#'   instances of that class's own negative training bags.
+#' @param progress show a progress bar over the classes.
+#' @param object an object made by `one_vs_rest()`.
+#' @param new_data,level,bag as in [predict.mil_model()].
+#' @param type the class with the largest score, or all scores.
+#' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`. `predict()`: a data
+#'   frame with `.bag` and `.pred_class`, or with `.bag` and one column `.score_<class>` a class.
+#' @examples
+#' set.seed(1)
+#' x <- matrix(rnorm(360), ncol = 4) + rep(c(3, 0, 0), each = 30)
+#' x[, 2] <- x[, 2] + rep(c(0, 3, 0), each = 30)
+#' d <- one_vs_rest(x, bag = rep(1:30, each = 3), label = rep(c("a", "b", "c"), each = 30),
+#'                  n_target = 1, n_background = 2)
+#' d
+#' table(predict(d, x)$.pred_class, rep(c("a", "b", "c"), each = 30))
+#' @export
+one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
+                        progress = getOption("fumi.progress", interactive())) {
+  scale <- check_flag(scale, "scale")
+  fitter <- match.fun(fitter)
+  classes <- if (missing(label)) check_class_list(x) else class_bags(x, bag, label)
+  bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
+  on.exit(bar$done())
+  fits <- list()
+  for (name in names(classes)) {
+    fits[[name]] <- fitter(classes[[name]], ..., progress = FALSE)
+    fits[[name]]$scale <- if (scale) negative_scale(fits[[name]], classes[[name]])
+    bar$tick(name)
+    if (identical(fits[[name]]$stop_reason, "interrupt")) break
+  }
+  structure(list(fits = fits, scaled = scale), class = "mil_one_vs_rest")
+}
+
+check_class_list <- function(x, call = rlang::caller_env()) {
+  ok <- is.list(x) && length(x) >= 2 && !is.null(names(x)) && all(nzchar(names(x))) &&
+    all(vapply(x, inherits, NA, "bags"))
+  if (!ok)
+    stop_fumi("`x` must be a named list of two or more bags objects, one a class, unless `bag` and ",
+              "`label` are given, not ", describe(x), ".", call = call)
+  if (anyDuplicated(names(x)))
+    stop_fumi("`x` must have a name of its own for each class, but ",
+              describe(names(x)[duplicated(names(x))][1]), " is there twice.", call = call)
+  x
+}
+
+class_bags <- function(x, bag, label, call = rlang::caller_env()) {
+  values <- if (is.factor(label)) levels(droplevels(label)) else as.character(sort(unique(label)))
+  if (length(values) < 2)
+    stop_fumi("`label` must have two or more classes, not ", length(values), ".", class = "label", call = call)
+  name <- stats::setNames(as.character(label), names(label))
+  stats::setNames(lapply(values, function(v) bags(x, bag, name == v)), values)
+}
+
+# Scores on the scale on which they are compared: logarithms for ratios.
+comparable <- function(fit, score) if (identical(fit$score_scale, "log")) log(score) else score
+
+# Mean and sd of the comparable scores over the instances of the negative training bags.
+negative_scale <- function(fit, b) {
+  s <- comparable(fit, score_instances(fit, b$x[, -seq_len(b$n_positive), drop = FALSE]))
+  c(center = mean(s), scale = positive_sd(s))
+}
+
+#' @rdname one_vs_rest
+#' @export
+predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score"),
+                                    level = c("instance", "bag"), ...) {
+  type <- check_choice(type, c("class", "score"), "type")
+  if (missing(new_data)) stop_fumi("`new_data` must be given.", class = "no_data")
+  one <- function(fit) {
+    out <- predict(fit, new_data, type = "score", level = level, ...)
+    if (!is.null(fit$scale))
+      out$.score <- (comparable(fit, out$.score) - fit$scale[["center"]]) / fit$scale[["scale"]]
+    out
+  }
+  parts <- lapply(object$fits, one)
+  score <- vapply(parts, function(p) p$.score, numeric(nrow(parts[[1]])))
+  score <- matrix(score, ncol = length(parts), dimnames = list(NULL, paste0(".score_", names(parts))))
+  if (type == "score") return(data.frame(parts[[1]][".bag"], score, check.names = FALSE))
+  data.frame(parts[[1]][".bag"],
+             .pred_class = factor(names(parts)[max.col(score, "first")], levels = names(parts)))
+}
+
+#' @rdname one_vs_rest
+#' @export
+print.mil_one_vs_rest <- function(x, ...) {
+  cat("One-vs-rest of ", length(x$fits), " classes (", class(x$fits[[1]])[1], "): ",
+      enumerate(names(x$fits), 12), if (x$scaled) "; scores on one scale", "\n", sep = "")
+  invisible(x)
+}

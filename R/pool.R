@@ -1,0 +1,30 @@
+#' Pool instance scores to bag scores
+#'
+#' @param score scores or probabilities, one an instance.
+#' @param bag bag ids, one an instance.
+#' @param pool `"max"`, `"mean"`, `"lse"` (log of the mean of exponentials, a smooth
+#'   maximum), or `"noisy-or"`, \eqn{1 - \prod (1 - p)}, for probabilities only.
+#' @return A numeric vector with one value a bag, named by the bags in the order of their
+#'   first appearance.
+#' @examples
+#' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"))
+#' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"), "noisy-or")
+#' @export
+pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or")) {
+  pool <- check_choice(pool, c("max", "mean", "lse", "noisy-or"), "pool")
+  if (!is.numeric(score) || length(score) != length(bag))
+    stop_fumi("`score` and `bag` must have one value an instance each, not ", length(score), " and ",
+              length(bag), " values.")
+  if (pool == "noisy-or" && any(score < 0 | score > 1, na.rm = TRUE))
+    stop_fumi("`score` must be probabilities between 0 and 1 for `pool = \"noisy-or\"`, but it goes from ",
+              paste(signif(range(score, na.rm = TRUE), 3), collapse = " to "), ".", class = "pool")
+  ids <- unique(as.character(bag))
+  parts <- split(score, factor(as.character(bag), levels = ids))
+  vapply(parts, poolers[[pool]], 0)
+}
+
+poolers <- list(
+  max = max,
+  mean = mean,
+  lse = function(s) max(s) + log(mean(exp(s - max(s)))),
+  `noisy-or` = function(p) -expm1(sum(log1p(-p))))

@@ -1,0 +1,289 @@
+#' Receiver operating characteristic of scores
+#'
+#' `mil_roc()` compares scores with the truth and returns an ROC curve of the
+#' package pROC. A higher score always means more target: the direction is never
+#' chosen by looking at the result, so a detector that is worse than chance has
+#' an AUC below 0.5.
+#'
+#' @param x numeric scores, higher = more target; or a fitted model.
+#' @param truth what is true of each score: logical, `0`/`1`, `-1`/`1`, a factor
+#'   with two levels (the second one is the positive one unless `positive` says
+#'   otherwise), or any two values with `positive` naming one. For a model it is in the
+#'   order of the rows of its predictions, and by default the truth (of
+#'   instances) or the labels (of bags) that `new_data` holds.
+#' @param na what to do with scores that are `NA`, `NaN` or infinite, and with a
+#'   truth that is `NA`: stop, or drop them.
+#' @param positive the value of `truth` that means "target".
+#' @param new_data the data to score: [bags()], or what `predict()` takes.
+#' @param level are instances or bags scored?
+#' @param ... for a model: passed on to `predict()`.
+#'
+#' @return An object of class `mil_roc`, which is a `roc` of pROC: `pROC::auc()`,
+#'   `pROC::ci()`, `pROC::coords()` and `pROC::roc.test()` take it.
+#' @seealso [tpr_at()], [plot.mil_roc()].
+#' @examples
+#' set.seed(1)
+#' truth <- rep(c(TRUE, FALSE), c(30, 70))
+#' r <- mil_roc(rnorm(100, mean = truth), truth)
+#' r
+#' tpr_at(r, c(0.05, 0.1))
+#' plot(r)
+#' @export
+mil_roc <- function(x, ...) UseMethod("mil_roc")
+
+#' @rdname mil_roc
+#' @export
+mil_roc.default <- function(x, truth, ..., positive = NULL, na = c("stop", "drop")) {
+  check_dots_empty(..., known = names(formals()))
+  if (missing(truth)) stop_fumi("`truth` must be given.", class = "truth")
+  make_roc(x, truth, positive, check_choice(na, c("stop", "drop"), "na"))
+}
+
+#' @rdname mil_roc
+#' @export
+mil_roc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "bag"), ...,
+                              positive = NULL, na = c("stop", "drop")) {
+  level <- check_choice(level, c("instance", "bag"), "level")
+  na <- check_choice(na, c("stop", "drop"), "na")
+  if (missing(new_data)) stop_fumi("`new_data` must be given.")
+  if (is.null(truth)) truth <- truth_of(new_data, level)
+  score <- stats::predict(x, new_data, type = "score", level = level, ...)$.score
+  make_roc(score, truth, positive, na)
+}
+
+make_roc <- function(score, truth, positive, na, call = rlang::caller_env()) {
+  if (!is.numeric(score) || is.object(score))
+    stop_fumi("`x` must be numeric scores or a fitted model, not ", describe(score), ".",
+              class = "type", call = call)
+  if (length(truth) != length(score))
+    stop_fumi("`truth` must have one value for each of the ", length(score), " scores, not ",
+              length(truth), ".", class = "dimension", call = call)
+  kept <- is.finite(score) & !(na == "drop" & is.na(truth))
+  if (na == "stop" && !all(kept))
+    stop_fumi("`x` must have finite scores, but ", sum(!kept), " of ", length(kept),
+              " are not (`na = \"drop\"` leaves them out).", class = "nonfinite", call = call)
+  truth <- check_both_classes(truth[kept], positive, call)
+  roc <- pROC::roc(response = truth, predictor = as.double(score[kept]), levels = c(FALSE, TRUE),
+                   direction = "<", quiet = TRUE)
+  class(roc) <- c("mil_roc", class(roc))
+  roc
+}
+
+check_both_classes <- function(truth, positive, call) {
+  if (length(truth)) truth <- parse_label(truth, positive, "truth", call)$is_positive
+  if (any(truth) && !all(truth)) return(truth)
+  stop_fumi("`truth` must have at least one positive and one negative, not ", sum(truth),
+            " positive and ", sum(!truth), " negative.", class = "label", call = call)
+}
+
+# The truth that the data hold, in the order of the rows of their predictions.
+truth_of <- function(new_data, level, call = rlang::caller_env()) {
+  if (!inherits(new_data, "bags"))
+    stop_fumi("`truth` must be given when `new_data` is no `bags` object, but it is NULL.",
+              class = "truth", call = call)
+  if (level == "bag") return(new_data$label)
+  if (is.null(new_data$truth))
+    stop_fumi("`truth` must be given when `new_data` holds none for its instances, but it is NULL ",
+              "(`level = \"bag\"` needs only the labels).", class = "truth", call = call)
+  in_user_order(new_data, new_data$truth)
+}
+
+#' @export
+print.mil_roc <- function(x, ...) {
+  cat("ROC curve: AUC ", format_auc(x), ", ", length(x$cases), " positive and ",
+      length(x$controls), " negative\n", sep = "")
+  invisible(x)
+}
+
+# As a share of 1, also for an ROC that pROC made in percent.
+format_auc <- function(roc) sprintf("%.3f", as.numeric(roc$auc) / if (isTRUE(roc$percent)) 100 else 1)
+
+# ---- reading off -------------------------------------------------------------
+
+#' True positive rate at given false positive rates
+#'
+#' Reads ROC curves at the false positive rates that matter. Between the vertices
+#' of the curve it is a straight line; where it steps up, the largest true
+#' positive rate that is reached at that false positive rate counts.
+#'
+#' @param roc a curve made by [mil_roc()] or `pROC::roc()`, or a list of them.
+#' @param fpr false positive rates, in \[0, 1\].
+#' @return For one curve a vector as long as `fpr`; for a list a matrix with one
+#'   row a curve (named as the list is) and one column a rate.
+#' @examples
+#' r <- mil_roc(c(5, 4, 3, 2, 1), c(1, 0, 1, 1, 0))
+#' tpr_at(r, c(0, 0.25, 0.5))
+#' tpr_at(list(a = r, b = r), c(0.25, 0.5))
+#' @export
+tpr_at <- function(roc, fpr) {
+  if (!is.numeric(fpr) || length(fpr) == 0 || anyNA(fpr) || any(fpr < 0 | fpr > 1))
+    stop_fumi("`fpr` must be numbers from 0 to 1, not ",
+              if (is.numeric(fpr) && length(fpr)) enumerate(fpr[is.na(fpr) | fpr < 0 | fpr > 1])
+              else describe(fpr), ".")
+  if (inherits(roc, "roc")) return(read_roc(roc, fpr))
+  if (!is.list(roc) || length(roc) == 0 || !all(vapply(roc, inherits, NA, "roc")))
+    stop_fumi("`roc` must be an ROC curve or a list of them, not ", describe(roc), ".", class = "type")
+  matrix(unlist(lapply(roc, read_roc, fpr), use.names = FALSE), nrow = length(roc), byrow = TRUE,
+         dimnames = list(names(roc), format(fpr, trim = TRUE, drop0trailing = TRUE)))
+}
+
+read_roc <- function(roc, fpr) {
+  v <- roc_vertices(roc)
+  # In counts of false positives, so that 1 - 0.9 finds the step at one in ten.
+  n <- length(roc$controls)
+  at <- fpr * n
+  whole <- abs(at - round(at)) < 1e-9 * n
+  at[whole] <- round(at[whole])
+  count <- round(v$fpr * n)
+  left <- findInterval(at, count)              # the last vertex there: the top of a step
+  right <- pmin(left + 1, length(count))
+  share <- ifelse(right > left, (at - count[left]) / (count[right] - count[left]), 0)
+  v$tpr[left] + share * (v$tpr[right] - v$tpr[left])
+}
+
+# Vertices from (0, 0) to (1, 1).
+roc_vertices <- function(roc) {
+  one <- if (isTRUE(roc$percent)) 100 else 1
+  fpr <- 1 - roc$specificities / one
+  tpr <- roc$sensitivities / one
+  up <- order(fpr, tpr)
+  list(fpr = fpr[up], tpr = tpr[up])
+}
+
+# ---- pictures ----------------------------------------------------------------
+
+#' ROC curves in one picture
+#'
+#' Draws one or several ROC curves over the whole range of false positive rates,
+#' with the AUC of each in the legend beside them and the diagonal of pure chance
+#' in grey.
+#'
+#' @param x a curve made by [mil_roc()].
+#' @param ... further curves. Named arguments name the curves,
+#'   ``plot(`DL-FUMI` = r1, `EM-DD` = r2)``, and `do.call(plot, list_of_curves)`
+#'   draws a named list. Other named arguments go to [graphics::plot.default()]
+#'   (`xlim`, `cex.axis`, ...).
+#' @param labels names for the legend, one a curve; by default the names of the
+#'   arguments.
+#' @param points classifiers that have one operating point and no curve: a data
+#'   frame with columns `fpr`, `tpr` and `label`.
+#' @param col colours, for the curves and then the points; by default those of
+#'   Okabe and Ito, which remain apart for the colour-blind.
+#' @param main the title.
+#' @return The first curve, invisibly.
+#' @examples
+#' set.seed(1)
+#' truth <- rep(0:1, each = 50)
+#' good <- mil_roc(rnorm(100, 2 * truth), truth)
+#' fair <- mil_roc(rnorm(100, truth), truth)
+#' plot(good, fair, labels = c("good", "fair"),
+#'      points = data.frame(fpr = 0.1, tpr = 0.6, label = "a rule"))
+#' @export
+plot.mil_roc <- function(x, ..., labels = NULL, points = NULL, col = NULL, main = NULL) {
+  given <- list(...)
+  written <- as.list(substitute(list(...)))[-1]
+  # In plot(a = r1, b = r2) R dispatches on the first argument but leaves `x` missing.
+  if (!missing(x)) {
+    given <- c(list(x), given)
+    written <- c(list(substitute(x)), written)
+  }
+  is_curve <- vapply(given, inherits, NA, "roc")
+  curves <- given[is_curve]
+  check_frame(given[!is_curve])
+  if (is.null(labels)) labels <- curve_labels(curves, written[is_curve])
+  key <- roc_key(curves, labels, check_points(points), col)
+
+  old <- graphics::par(c("mar", "pty"))
+  on.exit(graphics::par(old))
+  shrink <- make_room(key$text)
+  draw_frame(main, given[!is_curve])
+  draw_curves(curves, key)
+  draw_key(key, shrink)
+  invisible(curves[[1]])
+}
+
+# The name of an argument, else the variable that it is, else its number.
+curve_labels <- function(curves, written) {
+  name <- rlang::names2(curves)
+  symbol <- vapply(written, is.symbol, NA)
+  name[name == "" & symbol] <- vapply(written[name == "" & symbol], as.character, "")
+  bare <- name == "" & length(curves) > 1
+  name[bare] <- paste("curve", which(bare))
+  name
+}
+
+check_frame <- function(dots, call = rlang::caller_env()) {
+  bare <- rlang::names2(dots) == ""
+  if (any(bare))
+    stop_fumi("`...` must be ROC curves and named graphical parameters, not ",
+              describe(dots[bare][[1]]), ".", class = "type", call = call)
+}
+
+check_points <- function(points, call = rlang::caller_env()) {
+  if (is.null(points)) return(data.frame(fpr = numeric(), tpr = numeric(), label = character()))
+  ok <- is.data.frame(points) && all(c("fpr", "tpr", "label") %in% names(points))
+  if (!ok || !is.numeric(points$fpr) || !is.numeric(points$tpr))
+    stop_fumi("`points` must be a data frame with numeric columns `fpr` and `tpr` and a column ",
+              "`label`, not ", describe(points), ".", class = "type", call = call)
+  points
+}
+
+# How each curve, and then each point, is drawn and what the legend says of it.
+roc_key <- function(curves, labels, points, col, call = rlang::caller_env()) {
+  if (!is.character(labels) || length(labels) != length(curves))
+    stop_fumi("`labels` must be one name for each of the ", length(curves), " curves, not ",
+              describe(labels), ".", class = "dimension", call = call)
+  auc <- paste("AUC", vapply(curves, format_auc, ""))
+  text <- c(paste0(wrap(labels), ifelse(labels == "", "", ", "), auc), wrap(points$label))
+  n <- length(curves)
+  m <- nrow(points)
+  if (is.null(col)) col <- okabe_ito
+  list(text = text, col = rep_len(col, n + m),
+       lty = c(rep_len(rep(c(1, 2, 4), each = length(okabe_ito)), n), rep(NA, m)),
+       pch = c(rep(NA, n), rep_len(c(16, 17, 15, 18, 1, 2, 0, 5), m)),
+       fpr = c(rep(NA, n), points$fpr), tpr = c(rep(NA, n), points$tpr))
+}
+
+wrap <- function(text) {
+  vapply(strwrap(as.character(text), width = 25, simplify = FALSE), paste, "", collapse = "\n")
+}
+
+# Okabe and Ito's colours, without the yellow that is lost on white.
+okabe_ito <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
+
+# A right margin for the legend, of at most half the figure; returns the factor that
+# the legend's text must shrink by to fit. Text can only be measured on a page that
+# has been opened, so the page is opened here and drawn on by the next plot.
+make_room <- function(text) {
+  graphics::par(pty = "s")
+  graphics::plot.new()
+  graphics::par(new = TRUE)
+  line <- graphics::strheight("M", units = "inches") * 1.6
+  need <- max(graphics::strwidth(text, units = "inches")) + 4.5 * line
+  room <- min(need, graphics::par("fin")[1] / 2)
+  graphics::par(mai = c(graphics::par("mai")[1:3], room))
+  room / need
+}
+
+draw_frame <- function(main, dots) {
+  frame <- list(x = NA, type = "n", xlim = c(0, 1), ylim = c(0, 1), main = main, las = 1,
+                xlab = "False positive rate", ylab = "True positive rate")
+  do.call(graphics::plot.default, utils::modifyList(frame, dots))
+  graphics::segments(0, 0, 1, 1, col = "grey70")
+}
+
+draw_curves <- function(curves, key) {
+  for (i in seq_along(curves)) {
+    v <- roc_vertices(curves[[i]])
+    graphics::lines(v$fpr, v$tpr, col = key$col[i], lty = key$lty[i], lwd = 2)
+  }
+  graphics::points(key$fpr, key$tpr, pch = key$pch, col = key$col, cex = 1.4, lwd = 2)
+}
+
+# Beside the plot, where no curve can pass under it.
+draw_key <- function(key, shrink) {
+  usr <- graphics::par("usr")
+  graphics::legend(usr[2] + graphics::xinch(0.1), usr[4], key$text, col = key$col, lty = key$lty,
+                   pch = key$pch, pt.cex = 1.4 * shrink, lwd = 2, seg.len = 1.5, y.intersp = 1.3,
+                   bty = "n", cex = shrink, xpd = NA)
+}

@@ -1,0 +1,201 @@
+/* core.h: the table of contents of the core, which is plain C99 and knows no R.
+ *
+ * The core speaks the paper (Jiao and Zare 2016), R speaks words:
+ *
+ *   paper          core                R                     shape
+ *   x_i, X         X                   x                     d x N, one instance a column
+ *   D = [D+ D-]    D                   dictionary            d x K, unit-norm columns
+ *   alpha_i        A                   codes                 K x N
+ *   P(z_i = 1)     p                   prob_target           N_pos
+ *   T, M           T, M, K = T + M     n_target, n_background
+ *   psi            psi                 psi                   weight of positive bags
+ *   lambda, beta   lambda, beta        lambda, beta
+ *   Gamma          gamma               gamma
+ *
+ * Indices mean one thing everywhere: i an instance, k an atom, t a target atom,
+ * r a feature, it an iteration. Instances of positive bags come first. Matrices
+ * are column-major; a product of two dimensions is a ptrdiff_t.
+ */
+#ifndef FUMI_CORE_H
+#define FUMI_CORE_H
+
+#include <stddef.h>
+
+/* What the core asks of whoever runs it. Memory belongs to the host: the core
+ * allocates only in *_init functions and frees nothing. */
+typedef struct {
+  void *(*alloc)(void *ctx, size_t n, size_t size); /* NULL: no memory */
+  int (*poll)(void *ctx);                           /* non-zero: stop */
+  void (*report)(void *ctx, int it, double objective);
+  void *ctx;
+} fumi_host;
+
+typedef enum {
+  FUMI_OK,
+  FUMI_CONVERGED,
+  FUMI_MAXIT,
+  FUMI_STOPPED,    /* the host said stop */
+  FUMI_ENOMEM,     /* the host has no memory */
+  FUMI_ENONFINITE, /* the objective is not finite */
+  FUMI_ESINGULAR   /* LAPACK failed */
+} fumi_status;
+
+/* Instances as the core sees them: column i of X times scale[i]. */
+typedef struct {
+  int d, N, N_pos;
+  const double *X, *scale;
+} fumi_data;
+
+double *fumi_doubles(const fumi_host *host, ptrdiff_t n);
+static inline double *fumi_col(double *A, int nrow, int j) { return A + (ptrdiff_t)nrow * j; }
+static inline const double *fumi_ccol(const double *A, int nrow, int j) {
+  return A + (ptrdiff_t)nrow * j;
+}
+
+/* ---- core_kernel.c: the arithmetic on blocks of instances ------------------
+ * A block is a row of tiles. A tile holds `lanes` instances, atom by atom: entry
+ * (k, i) of a block with `rows` atoms is at fumi_at(lanes, rows, k, i). Lanes
+ * without an instance hold 0. */
+typedef struct {
+  const char *name;
+  int lanes;
+  /* B = D'X for n instances, column i times scale[i]; B has `rows` rows a tile */
+  void (*project)(int d, int n, int K, const double *X, const double *scale, const double *D,
+                  double *B, int rows);
+  /* one tile: r = a'Ga - 2a'b for each lane */
+  void (*quadratic)(int K, const double *G, int ldg, const double *A, const double *B, double *r);
+  /* one tile, eq. 13, `steps` times: a <- S_threshold(eta b + H a), H = I - eta G in panels */
+  void (*ista)(int K, int steps, const double *H, double eta, const double *B, double threshold,
+               double *A, double *spare);
+  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times */
+  void (*ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
+                        const double *B, const double *p, double threshold, double *A,
+                        double *spare);
+  /* U += X W' (d x K, leading dimension ldu = fumi_padded(d)) */
+  void (*accumulate)(int d, int n, int K, const double *X, const double *W, int rows, double *U,
+                     int ldu, double *pack);
+  /* S += A W' (K x K, leading dimension lds) */
+  void (*gram)(int tiles, int K, const double *A, const double *W, int rows, double *S, int lds);
+} fumi_kernel;
+
+enum { FUMI_MAX_LANES = 12, FUMI_PANEL = 4 };
+
+const fumi_kernel *fumi_choose_kernel(int portable);
+static inline ptrdiff_t fumi_at(int lanes, int rows, int k, int i) {
+  return ((ptrdiff_t)(i / lanes) * rows + k) * lanes + i % lanes;
+}
+int fumi_block_size(int d);
+int fumi_padded(int d);
+/* rows of coefficients in panels of 4, as the ISTA kernels read them */
+void fumi_panel(int rows, int cols, const double *C, int ldc, double *panel);
+
+/* ---- core_block.c: one block of instances under one dictionary ------------- */
+typedef struct {
+  const fumi_data *x;
+  const fumi_kernel *kernel;
+  const double *D, *G;     /* d x K, and its Gram matrix D'D */
+  double *norm2;           /* squared norm of each scaled instance */
+  int K, k0;               /* the block uses atoms k0..K-1 */
+  int first, n, tiles;     /* instances first .. first + n - 1 */
+  double *B, *A, *W;       /* tiles of K - k0 rows: D'x, codes, weighted codes */
+  double *pack, *column;
+} fumi_block;
+
+fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
+                            const fumi_host *host);
+/* the next block of at most fumi_block_size() instances up to `end`; projects it */
+void fumi_block_project(fumi_block *b, int first, int end, int k0);
+void fumi_block_load(fumi_block *b, const double *A);
+void fumi_block_store(const fumi_block *b, double *A);
+/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, to full relative precision */
+void fumi_block_residual(const fumi_block *b, int from, double *r);
+void fumi_unit_scale(int d, int N, const double *X, double *scale);
+
+/* ---- core_sparse.c: exact codes -------------------------------------------- */
+/* min_a .5 a'Qa - c'a + sum_k penalty_k |a_k|, where atoms k < T are weighted by
+ * p: Q_kl = p G_kl if k or l < T, c_k = p b_k and penalty_k = p lambda if k < T. */
+typedef struct {
+  int K, T, ldg;
+  const double *G;
+  double lambda, p, norm2, gap; /* stop at this relative duality gap */
+} fumi_lasso;
+
+typedef struct {
+  double *L, *b, *q, *z, *a;
+  int *active, *sign;
+} fumi_lasso_work;
+
+fumi_status fumi_lasso_init(fumi_lasso_work *w, int K, const fumi_host *host);
+/* solves for w->b, from the start w->a, in place; returns the relative gap */
+double fumi_lasso_solve(const fumi_lasso *problem, fumi_lasso_work *w);
+double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *work, fumi_status *status);
+ptrdiff_t fumi_eigen_work(int n);
+
+double fumi_lasso_gap(const fumi_lasso *problem, fumi_lasso_work *w);
+
+/* codes of a block, from 0, on the atoms k0 .. k0 + K - 1 of its dictionary: exact
+ * for steps = 0, else that many ISTA steps with threshold lambda */
+typedef struct {
+  int K, ldg, steps;
+  const double *G; /* Gram matrix of those atoms */
+  double lambda, eta, worst_gap;
+  double *H, *spare;
+  fumi_lasso_work lasso;
+} fumi_coder;
+
+fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, const double *G,
+                            int ldg, double lambda, int steps, const fumi_host *host);
+void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0);
+
+/* codes of every instance on D, K x N */
+fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps,
+                      int portable, double *A, double *worst_gap, const fumi_host *host);
+
+/* ---- core_kmeans.c ---------------------------------------------------------- */
+/* centres C (d x M) of all instances of x; u: M uniform draws for the k-means++
+ * seeds. *n_distinct < M if there are fewer distinct instances. */
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int portable,
+                        double *C, int *n_distinct, const fumi_host *host);
+
+/* ---- core_dlfumi.c: DL-FUMI -------------------------------------------------- */
+typedef enum { DLFUMI_PAPER, DLFUMI_MATLAB, DLFUMI_EXACT } dlfumi_variant;
+typedef enum { DLFUMI_RESAMPLE, DLFUMI_KEEP, DLFUMI_DROP } dlfumi_dead;
+typedef enum { DLFUMI_ISTA, DLFUMI_ACTIVE } dlfumi_solver;
+
+typedef struct {
+  dlfumi_variant variant;
+  dlfumi_solver solver;
+  dlfumi_dead dead;
+  int T, M, K, inner, max_iter, absolute_tol, portable;
+  double lambda, beta, gamma, psi, tol, gap;
+} dlfumi_param;
+
+enum { DLFUMI_TERMS = 4 }; /* objective, reconstruction, sparsity, incoherence */
+
+typedef struct {
+  double *D, *A, *p; /* in: the start; out: the last whole iteration */
+  double *trace;     /* DLFUMI_TERMS x max_iter */
+  int *n_dead;       /* K: how often each atom was found unused */
+  int n_iter;
+  double worst_gap;
+} dlfumi_state;
+
+fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state *s,
+                       const fumi_host *host);
+
+/* Single steps, for tests and for whoever wants to see them. */
+typedef enum { STEP_EXPECT, STEP_CODES, STEP_ATOMS, STEP_OBJECTIVE } dlfumi_step_kind;
+/* D_old: the dictionary before the step; trace: DLFUMI_TERMS values */
+fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step_kind kind,
+                        const double *D_old, dlfumi_state *s, const fumi_host *host);
+
+/* codes of the start: least squares on D (positive bags) and on D- (negative) */
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
+                               double *A, const fumi_host *host);
+
+/* eq. 7 for each instance, and r_bg = ||x - D- a-||^2; separate: a- codes x on D- alone */
+fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
+                              double lambda_separate, int separate, int steps, int portable,
+                              double *confidence, double *r_bg, const fumi_host *host);
+
+#endif

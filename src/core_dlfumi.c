@@ -1,0 +1,626 @@
+/* core_dlfumi.c: DL-FUMI (Jiao and Zare 2016), Algorithm 1.
+ *
+ *   E[F] = sum_i w_i { .5 [p_i ||x_i - D a_i||^2 + (1 - p_i) ||x_i - D- a_i-||^2]
+ *                      + lambda (p_i |a_i+|_1 + |a_i-|_1) }
+ *          + sum_kt gamma_kt <d_k-, d_t+old>                                  (4)
+ *
+ * w_i = psi and p_i = P(z_i = 1) in positive bags, w_i = 1 and p_i = 0 in negative
+ * ones. An iteration reads X once, block by block (pass()): the dictionary needs X
+ * only through U = X W' and S = A W', W the weighted codes. The variants "paper"
+ * and "exact" cut the cycle  E-step, atoms, codes  after the codes; "matlab" runs
+ * E-step, codes, atoms. DEVIATES tags are explained in the vignette "The maths". */
+#include "core.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core_linalg.h"
+
+typedef struct {
+  const fumi_data *x;
+  const dlfumi_param *par;
+  const fumi_host *host;
+  dlfumi_state *s;
+  fumi_block block;
+  fumi_lasso_work lasso;
+  double *G, *eigen;                   /* D'D, room for its eigenvalues */
+  double *H_negative, *H_background, *H_target; /* I - eta G in panels, eq. 10-13 */
+  double eta, eta_negative;            /* 1 / lambda_max of D'D and D-'D- */
+  double *tile, *spare;                /* one tile of rows [p a_t; a_b; a_t], twice */
+  double *r_bg, *r_full, *p_lanes;     /* of the instances of a block */
+  double *D_old, *cosine;              /* d x K, M x T */
+  double *U, *S;                       /* fumi_padded(d) x K, K x K */
+  double *numerator, *coef;            /* d, K */
+  double *p_done, *p_now, *p_next;     /* of the last whole, this and the next iteration */
+  double energy;                       /* sum_i w_i ||x_i||^2 */
+  double reconstruction, l1;           /* first two terms of (4), without lambda */
+  int *taken, n_taken;                 /* instances that became atoms in this iteration */
+  int deaf;                            /* do not poll */
+} dlfumi_work;
+
+/* ---- workspace ---------------------------------------------------------------- */
+
+static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par,
+                             dlfumi_state *s, const fumi_host *host) {
+  const fumi_kernel *kernel = fumi_choose_kernel(par->portable);
+  const ptrdiff_t d = x->d, K = par->K, T = par->T, M = par->M, nb = fumi_block_size(x->d);
+  memset(w, 0, sizeof *w);
+  w->x = x, w->par = par, w->s = s, w->host = host;
+  fumi_status status = fumi_block_init(&w->block, x, kernel, par->K, host);
+  if (status == FUMI_OK) status = fumi_lasso_init(&w->lasso, par->K, host);
+  if (status != FUMI_OK) return status;
+  double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target, &w->tile,
+                       &w->spare, &w->r_bg, &w->r_full, &w->p_lanes, &w->D_old, &w->cosine, &w->U,
+                       &w->S, &w->numerator, &w->coef, &w->p_done, &w->p_now, &w->p_next};
+  const ptrdiff_t panel = FUMI_PANEL, lanes = kernel->lanes;
+  const ptrdiff_t sizes[] = {K * K, fumi_eigen_work(par->K), (M + panel) * M, (M + panel) * K,
+                             (T + panel) * K, (K + T) * lanes, (K + T) * lanes, nb, nb, nb, d * K,
+                             M * T, fumi_padded(x->d) * K, K * K, d, K, x->N_pos, x->N_pos,
+                             x->N_pos};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    if (!(*arrays[i] = fumi_doubles(host, sizes[i]))) return FUMI_ENOMEM;
+  w->taken = host->alloc(host->ctx, (size_t)K, sizeof(int));
+  if (!w->taken) return FUMI_ENOMEM;
+  for (int i = 0; i < x->N; i++)
+    w->energy += (i < x->N_pos ? par->psi : 1) * w->block.norm2[i];
+  return FUMI_OK;
+}
+
+/* Gram matrix, step lengths and ISTA coefficients of the dictionary s->D. */
+static fumi_status prepare_dictionary(dlfumi_work *w) {
+  const int d = w->x->d, T = w->par->T, M = w->par->M, K = w->par->K;
+  const double *D = w->s->D;
+  double *G = w->G, *C = w->eigen;
+  fumi_status status = FUMI_OK;
+  la_gemm_tn(K, K, d, 1.0, D, d, D, d, 0.0, G, K);
+  for (ptrdiff_t k = 0; k < (ptrdiff_t)K * K; k++)
+    if (!isfinite(G[k])) return FUMI_ENONFINITE;
+  const double *G_bb = fumi_ccol(G, K, T) + T;
+  const double all = fumi_largest_eigenvalue(K, G, K, w->eigen, &status);
+  const double background = fumi_largest_eigenvalue(M, G_bb, K, w->eigen, &status);
+  w->eta = all > 0 ? 1 / all : 1;
+  w->eta_negative = background > 0 ? 1 / background : 1;
+
+  for (int k = 0; k < M; k++)
+    for (int j = 0; j < M; j++)
+      C[k + (ptrdiff_t)M * j] = (k == j) - w->eta_negative * G_bb[k + (ptrdiff_t)K * j];
+  fumi_panel(M, M, C, M, w->H_negative);
+  for (int k = 0; k < M; k++)
+    for (int j = 0; j < K; j++)
+      C[k + (ptrdiff_t)M * j] = (T + k == j) - w->eta * G[T + k + (ptrdiff_t)K * j];
+  fumi_panel(M, K, C, M, w->H_background);
+  for (int t = 0; t < T; t++)
+    for (int j = 0; j < K; j++) /* columns in the order background, target */
+      C[t + (ptrdiff_t)T * j] = -w->eta * G[t + (ptrdiff_t)K * (j < M ? T + j : j - M)];
+  fumi_panel(T, K, C, T, w->H_target);
+  w->block.D = D;
+  w->block.G = G;
+  return status;
+}
+
+/* ---- steps on a block ------------------------------------------------------------ */
+
+/* (6): P(z_i = 1) = 1 - exp(-beta ||x_i - D- a_i-||^2); w->r_bg holds the norms */
+static void block_expect(dlfumi_work *w, double *p) {
+  const fumi_block *b = &w->block;
+  for (int i = 0; i < b->n; i++) p[b->first + i] = -expm1(-w->par->beta * w->r_bg[i]);
+}
+
+static void ista_negative(dlfumi_work *w, double threshold) {
+  fumi_block *b = &w->block;
+  const ptrdiff_t size = (ptrdiff_t)w->par->M * b->kernel->lanes;
+  for (int tile = 0; tile < b->tiles; tile++)
+    b->kernel->ista(w->par->M, w->par->inner, w->H_negative, w->eta_negative, b->B + tile * size,
+                    threshold, b->A + tile * size, w->spare);
+}
+
+static void ista_positive(dlfumi_work *w, const double *p, double threshold) {
+  fumi_block *b = &w->block;
+  const int T = w->par->T, M = w->par->M, K = w->par->K, lanes = b->kernel->lanes;
+  for (int i = 0; i < b->tiles * lanes; i++) w->p_lanes[i] = i < b->n ? p[b->first + i] : 0;
+  for (int tile = 0; tile < b->tiles; tile++) {
+    double *A = b->A + (ptrdiff_t)tile * K * lanes, *target = w->tile + (ptrdiff_t)K * lanes;
+    const double *pt = w->p_lanes + tile * lanes;
+    memcpy(w->tile, A, sizeof(double) * (size_t)(K * lanes));
+    memcpy(target, A, sizeof(double) * (size_t)(T * lanes));
+    for (int l = 0; l < T * lanes; l++) w->tile[l] *= pt[l % lanes];
+    b->kernel->ista_positive(T, M, w->par->inner, w->H_background, w->H_target, w->eta,
+                             b->B + (ptrdiff_t)tile * K * lanes, pt, threshold, w->tile, w->spare);
+    memcpy(A, target, sizeof(double) * (size_t)(T * lanes));
+    memcpy(A + T * lanes, w->tile + T * lanes, sizeof(double) * (size_t)(M * lanes));
+  }
+}
+
+/* The lasso of instance i of the block, and its b and a in w->lasso. */
+static fumi_lasso load_lasso(dlfumi_work *w, const double *p, int i) {
+  const fumi_block *b = &w->block;
+  const int k0 = b->k0, rows = b->K - k0, lanes = b->kernel->lanes;
+  for (int k = 0; k < rows; k++) {
+    w->lasso.b[k] = b->B[fumi_at(lanes, rows, k, i)];
+    w->lasso.a[k] = b->A[fumi_at(lanes, rows, k, i)];
+  }
+  return (fumi_lasso){.K = rows, .T = k0 ? 0 : w->par->T, .ldg = b->K,
+                      .G = fumi_ccol(b->G, b->K, k0) + k0, .lambda = w->par->lambda,
+                      .p = k0 ? 1 : p[b->first + i], .norm2 = b->norm2[b->first + i],
+                      .gap = w->par->gap};
+}
+
+static void codes_exact(dlfumi_work *w, const double *p) {
+  fumi_block *b = &w->block;
+  const int rows = b->K - b->k0, lanes = b->kernel->lanes;
+  for (int i = 0; i < b->n; i++) {
+    const fumi_lasso problem = load_lasso(w, p, i);
+    const double gap = fumi_lasso_solve(&problem, &w->lasso);
+    if (gap > w->s->worst_gap) w->s->worst_gap = gap;
+    for (int k = 0; k < rows; k++) b->A[fumi_at(lanes, rows, k, i)] = w->lasso.a[k];
+  }
+}
+
+static double block_gap(dlfumi_work *w, const double *p) {
+  double worst = 0;
+  for (int i = 0; i < w->block.n; i++) {
+    const fumi_lasso problem = load_lasso(w, p, i);
+    worst = fmax(worst, fumi_lasso_gap(&problem, &w->lasso));
+  }
+  return worst;
+}
+
+/* The proximal gradient steps of variant "exact", repeated to the gap. */
+static void codes_proximal(dlfumi_work *w, const double *p) {
+  enum { MAX_ROUNDS = 2000 };
+  const double lambda = w->par->lambda;
+  double gap = HUGE_VAL;
+  for (int round = 0; round < MAX_ROUNDS && gap > w->par->gap; round++) {
+    if (w->block.k0) ista_negative(w, w->eta_negative * lambda);
+    else ista_positive(w, p, w->eta * lambda);
+    gap = block_gap(w, p);
+  }
+  if (gap > w->s->worst_gap) w->s->worst_gap = gap;
+}
+
+/* (10)-(13). DEVIATES D1 (exact): the threshold belongs to the step; "paper" and
+ * "matlab" threshold by lambda itself, as the paper prints it. */
+static void block_codes(dlfumi_work *w, const double *p) {
+  if (w->par->variant != DLFUMI_EXACT) {
+    if (w->block.k0) ista_negative(w, w->par->lambda);
+    else ista_positive(w, p, w->par->lambda);
+  } else if (w->par->solver == DLFUMI_ACTIVE) codes_exact(w, p);
+  else codes_proximal(w, p);
+}
+
+/* First two terms of (4); w->r_bg and w->r_full hold the residuals. */
+static void block_objective(dlfumi_work *w, const double *p) {
+  const fumi_block *b = &w->block;
+  const int rows = b->K - b->k0, T = b->k0 ? 0 : w->par->T, lanes = b->kernel->lanes;
+  const double weight = b->k0 ? 1 : w->par->psi;
+  for (int i = 0; i < b->n; i++) {
+    const double pi = b->k0 ? 0 : p[b->first + i];
+    double target = 0, background = 0;
+    for (int k = 0; k < T; k++) target += fabs(b->A[fumi_at(lanes, rows, k, i)]);
+    for (int k = T; k < rows; k++) background += fabs(b->A[fumi_at(lanes, rows, k, i)]);
+    w->reconstruction += .5 * weight * (pi * w->r_full[i] + (1 - pi) * w->r_bg[i]);
+    w->l1 += weight * (pi * target + background);
+  }
+}
+
+/* U += X W' and S += A W', with W_t = p a_t and W_k = psi a_k (1 in negative bags) */
+static void block_statistics(dlfumi_work *w, const double *p) {
+  fumi_block *b = &w->block;
+  const int d = w->x->d, k0 = b->k0, K = b->K, rows = K - k0, lanes = b->kernel->lanes;
+  const int ldu = fumi_padded(d);
+  for (int i = 0; i < b->tiles * lanes; i++) {
+    for (int k = 0; k < rows; k++) {
+      const ptrdiff_t at = fumi_at(lanes, rows, k, i);
+      const double weight = k0 ? 1 : k >= w->par->T ? w->par->psi : i < b->n ? p[b->first + i] : 0;
+      b->W[at] = weight * b->A[at];
+    }
+  }
+  b->kernel->gram(b->tiles, rows, b->A, b->W, rows, fumi_col(w->S, K, k0) + k0, K);
+  for (int i = 0; i < b->n; i++)
+    for (int k = 0; k < rows; k++)
+      b->W[fumi_at(lanes, rows, k, i)] *= w->x->scale[b->first + i];
+  b->kernel->accumulate(d, b->n, rows, fumi_ccol(w->x->X, d, b->first), b->W, rows,
+                        fumi_col(w->U, ldu, k0), ldu, b->pack);
+}
+
+/* ---- a pass over all instances ------------------------------------------------------ */
+
+typedef struct {
+  int expect_first, codes, objective, expect_last, statistics;
+  double *p;      /* for codes and objective; written by expect_first */
+  double *p_next; /* written by expect_last */
+} pass_plan;
+
+static void pass_block(dlfumi_work *w, const pass_plan *plan) {
+  fumi_block *b = &w->block;
+  const int positive = b->k0 == 0, T = w->par->T;
+  fumi_block_load(b, w->s->A);
+  if (plan->expect_first && positive) {
+    fumi_block_residual(b, T, w->r_bg);
+    block_expect(w, plan->p);
+  }
+  if (plan->codes) block_codes(w, plan->p);
+  if (plan->objective || (plan->expect_last && positive)) fumi_block_residual(b, T, w->r_bg);
+  if (plan->objective) {
+    if (positive) fumi_block_residual(b, 0, w->r_full);
+    block_objective(w, plan->p);
+  }
+  if (plan->expect_last && positive) block_expect(w, plan->p_next);
+  if (plan->statistics) block_statistics(w, plan->expect_last ? plan->p_next : plan->p);
+  if (plan->codes) fumi_block_store(b, w->s->A);
+}
+
+/* T >= 1, so that k0 = 0 marks the blocks of positive bags and k0 = T the others. */
+static fumi_status pass(dlfumi_work *w, const pass_plan *plan) {
+  const fumi_data *x = w->x;
+  const size_t ldu = (size_t)fumi_padded(x->d), K = (size_t)w->par->K;
+  if (plan->statistics) {
+    memset(w->U, 0, sizeof(double) * ldu * K);
+    memset(w->S, 0, sizeof(double) * K * K);
+  }
+  w->reconstruction = w->l1 = 0;
+  for (int i = 0; i < x->N; i += w->block.n) {
+    const int positive = i < x->N_pos;
+    fumi_block_project(&w->block, i, positive ? x->N_pos : x->N, positive ? 0 : w->par->T);
+    pass_block(w, plan);
+    if (!w->deaf && w->host->poll(w->host->ctx)) return FUMI_STOPPED;
+  }
+  return FUMI_OK;
+}
+
+/* ---- the dictionary ------------------------------------------------------------------- */
+
+static double cosine_of(int d, const double *x, const double *y) {
+  const double norms = la_nrm2(d, x) * la_nrm2(d, y);
+  return norms > 0 ? la_dot(d, x, y) / norms : 0;
+}
+
+/* The target atoms that eq. 5 and the third term of (4) compare with: old in the
+ * paper. DEVIATES D2 (matlab): new ones. */
+static const double *compared_targets(const dlfumi_work *w) {
+  return w->par->variant == DLFUMI_MATLAB ? w->s->D : w->D_old;
+}
+
+/* (5): cos theta_kt */
+static void update_cosines(dlfumi_work *w) {
+  const int d = w->x->d, T = w->par->T, M = w->par->M;
+  for (int t = 0; t < T; t++)
+    for (int k = 0; k < M; k++)
+      w->cosine[k + (ptrdiff_t)M * t] = cosine_of(d, fumi_ccol(w->D_old, d, T + k),
+                                                  fumi_ccol(compared_targets(w), d, t));
+}
+
+static double third_term(const dlfumi_work *w) {
+  const int d = w->x->d, T = w->par->T, M = w->par->M;
+  double sum = 0;
+  for (int t = 0; t < T; t++)
+    for (int k = 0; k < M; k++)
+      sum += w->cosine[k + (ptrdiff_t)M * t] *
+             la_dot(d, fumi_ccol(w->s->D, d, T + k), fumi_ccol(compared_targets(w), d, t));
+  return w->par->gamma * sum;
+}
+
+static int is_taken(const dlfumi_work *w, int i) {
+  for (int j = 0; j < w->n_taken; j++)
+    if (w->taken[j] == i) return 1;
+  return 0;
+}
+
+/* The instance that the old dictionary represents worst: of positive bags, by
+ * p ||x - D a||^2, for a target atom; of negative bags for a background atom. */
+static int worst_instance(dlfumi_work *w, int target, const double *p) {
+  const fumi_data *x = w->x;
+  const int begin = target ? 0 : x->N_pos, end = target ? x->N_pos : x->N;
+  fumi_block *b = &w->block;
+  double most = 0;
+  int worst = -1;
+  b->D = w->D_old;
+  for (int first = begin; first < end; first += b->n) {
+    fumi_block_project(b, first, end, target ? 0 : w->par->T);
+    fumi_block_load(b, w->s->A);
+    fumi_block_residual(b, b->k0, w->r_full);
+    for (int i = 0; i < b->n; i++) {
+      const double r = w->r_full[i] * (target ? p[first + i] : 1);
+      if (r > most && !is_taken(w, first + i)) most = r, worst = first + i;
+    }
+  }
+  b->D = w->s->D;
+  return worst;
+}
+
+static int atoms_left(const dlfumi_work *w, int from, int end) {
+  int n = 0;
+  for (int k = from; k < end; k++) n += la_nrm2(w->x->d, fumi_ccol(w->s->D, w->x->d, k)) > 0;
+  return n;
+}
+
+/* DEVIATES D3: an atom that no code uses would be 0/0 in (8) and (9). */
+static void revive_atom(dlfumi_work *w, int k, const double *p) {
+  const int d = w->x->d, T = w->par->T, target = k < T;
+  double *atom = fumi_col(w->s->D, d, k);
+  const int dropped = la_nrm2(d, atom) == 0 && w->par->dead == DLFUMI_DROP;
+  if (dropped) return;
+  w->s->n_dead[k]++;
+  if (w->par->dead == DLFUMI_DROP && atoms_left(w, target ? 0 : T, target ? T : w->par->K) > 1)
+    memset(atom, 0, sizeof(double) * (size_t)d);
+  if (w->par->dead != DLFUMI_RESAMPLE) return;
+  const int i = worst_instance(w, target, p);
+  if (i < 0) return;
+  const double *x = fumi_ccol(w->x->X, d, i), norm = la_nrm2(d, x);
+  for (int r = 0; r < d; r++) atom[r] = x[r] / norm;
+  w->taken[w->n_taken++] = i;
+}
+
+/* The atom is its numerator brought to norm 1: the denominators of (8) and (9) cancel. */
+static void normalise_atom(dlfumi_work *w, int k, const double *p) {
+  const int d = w->x->d;
+  const double usage = w->S[k + (ptrdiff_t)w->par->K * k], norm = la_nrm2(d, w->numerator);
+  if (!(usage > DBL_EPSILON * DBL_EPSILON * w->energy) || !(norm > 0) || !isfinite(norm)) {
+    revive_atom(w, k, p);
+    return;
+  }
+  double *atom = fumi_col(w->s->D, d, k);
+  for (int r = 0; r < d; r++) atom[r] = w->numerator[r] / norm;
+}
+
+/* (9), numerator: sum_i p_i a_it (x_i - sum_{l != t} a_il d_l) = U_t - sum_{l != t} S_lt d_l */
+static void update_target_atoms(dlfumi_work *w, const double *p) {
+  const int d = w->x->d, K = w->par->K;
+  for (int t = 0; t < w->par->T; t++) {
+    memcpy(w->coef, fumi_ccol(w->S, K, t), sizeof(double) * (size_t)K);
+    w->coef[t] = 0;
+    memcpy(w->numerator, fumi_ccol(w->U, fumi_padded(d), t), sizeof(double) * (size_t)d);
+    la_gemv_n(d, K, -1.0, w->s->D, d, w->coef, 1.0, w->numerator);
+    normalise_atom(w, t, p);
+  }
+}
+
+/* (8), numerator: U_k - psi sum_t S_kt d_t - sum_{l != k} S_lk d_l
+ *                 - Gamma sum_t cos_kt d_t(old) */
+static void update_background_atoms(dlfumi_work *w, const double *p) {
+  const int d = w->x->d, T = w->par->T, M = w->par->M, K = w->par->K;
+  for (int k = T; k < K; k++) {
+    for (int t = 0; t < T; t++) w->coef[t] = w->par->psi * w->S[k + (ptrdiff_t)K * t];
+    for (int l = T; l < K; l++) w->coef[l] = w->S[l + (ptrdiff_t)K * k];
+    w->coef[k] = 0;
+    memcpy(w->numerator, fumi_ccol(w->U, fumi_padded(d), k), sizeof(double) * (size_t)d);
+    la_gemv_n(d, K, -1.0, w->s->D, d, w->coef, 1.0, w->numerator);
+    for (int t = 0; t < T; t++) w->coef[t] = w->par->gamma * w->cosine[k - T + (ptrdiff_t)M * t];
+    la_gemv_n(d, T, -1.0, w->D_old, d, w->coef, 1.0, w->numerator);
+    normalise_atom(w, k, p);
+  }
+}
+
+static void keep_old_dictionary(dlfumi_work *w) {
+  memcpy(w->D_old, w->s->D, sizeof(double) * (size_t)w->x->d * (size_t)w->par->K);
+}
+
+static void update_atoms(dlfumi_work *w, const double *p) {
+  keep_old_dictionary(w);
+  w->n_taken = 0;
+  update_target_atoms(w, p);
+  update_cosines(w);
+  update_background_atoms(w, p);
+}
+
+/* ---- the objective ---------------------------------------------------------------------- */
+
+static double record_objective(dlfumi_work *w, double *terms) {
+  terms[1] = w->reconstruction;
+  terms[2] = w->par->lambda * w->l1;
+  terms[3] = third_term(w);
+  return terms[0] = terms[1] + terms[2] + terms[3];
+}
+
+/* First two terms of (4) for the dictionary after the codes, from U and S alone. Where
+ * that cancels, from the instances. */
+static fumi_status objective_of_statistics(dlfumi_work *w) {
+  const int d = w->x->d, T = w->par->T, K = w->par->K, ldu = fumi_padded(d);
+  const double psi = w->par->psi, *G = w->G, *S = w->S;
+  double l1 = 0, e = w->energy;
+  for (int k = 0; k < K; k++)
+    e -= 2 * (k < T ? psi : 1) * la_dot(d, fumi_ccol(w->s->D, d, k), fumi_ccol(w->U, ldu, k));
+  for (int k = 0; k < K; k++)
+    for (int l = 0; l < K; l++) {
+      const double s = k < T ? psi * S[l + (ptrdiff_t)K * k]
+                             : l < T ? psi * S[k + (ptrdiff_t)K * l] : S[l + (ptrdiff_t)K * k];
+      e += G[l + (ptrdiff_t)K * k] * s;
+    }
+  if (!(e > 1e-4 * w->energy)) {
+    const pass_plan plan = {.objective = 1, .p = w->p_now};
+    return pass(w, &plan);
+  }
+  for (int i = 0; i < w->x->N; i++) {
+    const double *a = fumi_ccol(w->s->A, K, i);
+    const double weight = i < w->x->N_pos ? psi : 1, pi = i < w->x->N_pos ? w->p_now[i] : 0;
+    for (int k = 0; k < K; k++) l1 += weight * (k < T ? pi : 1) * fabs(a[k]);
+  }
+  w->reconstruction = .5 * e;
+  w->l1 = l1;
+  return FUMI_OK;
+}
+
+/* ---- the iterations ------------------------------------------------------------------------ */
+
+/* Algorithm 1 cut after its codes: p_now and the statistics are there when it begins. */
+static fumi_status iterate_paper(dlfumi_work *w) {
+  update_atoms(w, w->p_now);                                    /* (5), (8), (9) */
+  fumi_status status = prepare_dictionary(w);
+  const pass_plan plan = {.codes = 1, .objective = 1, .p = w->p_now, /* (10)-(13), (4) */
+                          .expect_last = 1, .p_next = w->p_next,     /* (6) of the next one */
+                          .statistics = 1};
+  return status == FUMI_OK ? pass(w, &plan) : status;
+}
+
+/* DEVIATES D4 (matlab): codes before atoms. */
+static fumi_status iterate_matlab(dlfumi_work *w) {
+  keep_old_dictionary(w);
+  const pass_plan plan = {.expect_first = 1, .codes = 1, .statistics = 1, .p = w->p_now};
+  fumi_status status = pass(w, &plan);                          /* (6), (10)-(13) */
+  if (status != FUMI_OK) return status;
+  update_atoms(w, w->p_now);                                    /* (5), (8), (9) */
+  status = prepare_dictionary(w);
+  return status == FUMI_OK ? objective_of_statistics(w) : status;
+}
+
+static void rotate_p(dlfumi_work *w) {
+  double *free_one = w->p_done;
+  w->p_done = w->p_now;
+  w->p_now = w->p_next;
+  w->p_next = free_one;
+}
+
+/* Back to the last whole iteration: its dictionary and p, and codes recomputed for them. */
+static void roll_back(dlfumi_work *w) {
+  const int first = w->s->n_iter == 0;
+  const pass_plan plan = {.expect_first = first, .codes = 1, .p = w->p_done};
+  memcpy(w->s->D, w->D_old, sizeof(double) * (size_t)w->x->d * (size_t)w->par->K);
+  w->deaf = 1;
+  if (prepare_dictionary(w) == FUMI_OK) pass(w, &plan);
+}
+
+static fumi_status iterate(dlfumi_work *w) {
+  const dlfumi_param *par = w->par;
+  const int matlab = par->variant == DLFUMI_MATLAB;
+  double before = HUGE_VAL, least = par->tol;
+  fumi_status status = FUMI_MAXIT;
+  for (int it = 0; it < par->max_iter; it++) {
+    double *terms = w->s->trace + (ptrdiff_t)DLFUMI_TERMS * it;
+    w->s->worst_gap = 0;
+    status = matlab ? iterate_matlab(w) : iterate_paper(w);
+    if (status != FUMI_OK) return status;
+    const double f = record_objective(w, terms);
+    if (!isfinite(f)) return FUMI_ENONFINITE;
+    rotate_p(w);
+    w->s->n_iter = it + 1;
+    if (w->host->report) w->host->report(w->host->ctx, it + 1, f);
+    if (it == 0 && !par->absolute_tol) least = par->tol * fabs(f);
+    if (fabs(before - f) < least) return FUMI_CONVERGED;
+    before = f;
+    status = FUMI_MAXIT;
+  }
+  return status;
+}
+
+fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state *s,
+                       const fumi_host *host) {
+  dlfumi_work w;
+  s->n_iter = 0;
+  s->worst_gap = 0;
+  fumi_status status = work_init(&w, x, par, s, host);
+  if (status == FUMI_OK) status = prepare_dictionary(&w);
+  if (status != FUMI_OK) return status;
+  keep_old_dictionary(&w);
+  if (par->variant != DLFUMI_MATLAB) {
+    const pass_plan start = {.expect_last = 1, .statistics = 1, .p_next = w.p_now};
+    status = pass(&w, &start);
+  }
+  if (status == FUMI_OK) status = iterate(&w);
+  if (status == FUMI_STOPPED) roll_back(&w);
+  memcpy(s->p, w.p_done, sizeof(double) * (size_t)x->N_pos);
+  return status;
+}
+
+/* ---- single steps, start, confidence ------------------------------------------------------- */
+
+fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step_kind kind,
+                        const double *D_old, dlfumi_state *s, const fumi_host *host) {
+  dlfumi_work w;
+  s->worst_gap = 0;
+  fumi_status status = work_init(&w, x, par, s, host);
+  if (status == FUMI_OK) status = prepare_dictionary(&w);
+  if (status != FUMI_OK) return status;
+  const pass_plan plan = {.expect_first = kind == STEP_EXPECT, .codes = kind == STEP_CODES,
+                          .objective = kind == STEP_OBJECTIVE, .statistics = kind == STEP_ATOMS,
+                          .p = s->p};
+  status = pass(&w, &plan);
+  if (kind == STEP_ATOMS) update_atoms(&w, s->p);
+  if (kind == STEP_OBJECTIVE) {
+    memcpy(w.D_old, D_old, sizeof(double) * (size_t)x->d * (size_t)par->K);
+    update_cosines(&w);
+    record_objective(&w, s->trace);
+  }
+  return status;
+}
+
+/* Least squares for one block: Gram factor F of its K - k0 atoms. */
+static void least_squares_block(const fumi_block *b, const double *F, double *A) {
+  const int rows = b->K - b->k0, lanes = b->kernel->lanes;
+  for (int i = 0; i < b->n; i++) {
+    double *a = fumi_col(A, b->K, b->first + i);
+    for (int k = 0; k < b->k0; k++) a[k] = 0;
+    for (int k = 0; k < rows; k++) a[b->k0 + k] = b->B[fumi_at(lanes, rows, k, i)];
+    la_cholesky_solve(rows, 1, F, a + b->k0);
+  }
+}
+
+/* Cholesky factor of the Gram matrix of atoms k0..K-1, with the smallest ridge that
+ * makes it definite: atoms may outnumber features. */
+static fumi_status gram_factor(int d, int K, int k0, const double *D, double *F) {
+  const int n = K - k0;
+  const double *from = fumi_ccol(D, d, k0);
+  for (double ridge = 0; ridge < 1; ridge = ridge > 0 ? 100 * ridge : 1e-12) {
+    la_gemm_tn(n, n, d, 1.0, from, d, from, d, 0.0, F, n);
+    for (int k = 0; k < n; k++) F[k + (ptrdiff_t)n * k] += ridge;
+    if (la_cholesky(n, F) == 0 && F[(ptrdiff_t)n * n - 1] > 1e-7) return FUMI_OK;
+  }
+  return FUMI_ESINGULAR;
+}
+
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
+                               double *A, const fumi_host *host) {
+  fumi_block b;
+  double *F = fumi_doubles(host, (ptrdiff_t)K * K);
+  fumi_status status = fumi_block_init(&b, x, fumi_choose_kernel(portable), K, host);
+  if (status != FUMI_OK || !F) return FUMI_ENOMEM;
+  b.D = D;
+  for (int positive = 1; positive >= 0 && status == FUMI_OK; positive--) {
+    const int k0 = positive ? 0 : T, end = positive ? x->N_pos : x->N;
+    status = gram_factor(x->d, K, k0, D, F);
+    for (int i = positive ? 0 : x->N_pos; i < end && status == FUMI_OK; i += b.n) {
+      fumi_block_project(&b, i, end, k0);
+      least_squares_block(&b, F, A);
+      if (host->poll(host->ctx)) status = FUMI_STOPPED;
+    }
+  }
+  return status;
+}
+
+/* (7): c = ||x - D- a-||^2 / ||x - D a||^2. DEVIATES D5: 1e-12 ||x||^2 is added to both. */
+static void block_confidence(const fumi_block *b, const double *r_bg, const double *r_full,
+                             double *confidence) {
+  for (int i = 0; i < b->n; i++) {
+    const double e = 1e-12 * b->norm2[b->first + i];
+    confidence[b->first + i] = e > 0 ? (r_bg[b->first + i] + e) / (r_full[i] + e) : 1;
+  }
+}
+
+fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
+                              double lambda_separate, int separate, int steps, int portable,
+                              double *confidence, double *r_bg, const fumi_host *host) {
+  const fumi_kernel *kernel = fumi_choose_kernel(portable);
+  fumi_block b;
+  fumi_coder joint, background;
+  double *G = fumi_doubles(host, (ptrdiff_t)K * K);
+  double *r = fumi_doubles(host, fumi_block_size(x->d)), *r_full = fumi_doubles(host, fumi_block_size(x->d));
+  fumi_status status = fumi_block_init(&b, x, kernel, K, host);
+  if (status != FUMI_OK || !G || !r || !r_full) return FUMI_ENOMEM;
+  la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
+  b.D = D, b.G = G;
+  status = fumi_coder_init(&joint, kernel, K, G, K, lambda, steps, host);
+  if (status == FUMI_OK)
+    status = fumi_coder_init(&background, kernel, K - T, fumi_ccol(G, K, T) + T, K,
+                             lambda_separate, steps, host);
+  for (int i = 0; i < x->N && status == FUMI_OK; i += b.n) {
+    fumi_block_project(&b, i, x->N, 0);
+    fumi_coder_run(&joint, &b, 0);
+    fumi_block_residual(&b, 0, r_full);
+    if (separate) fumi_coder_run(&background, &b, T);
+    fumi_block_residual(&b, T, r);
+    memcpy(r_bg + i, r, sizeof(double) * (size_t)b.n);
+    block_confidence(&b, r_bg, r_full, confidence);
+    if (host->poll(host->ctx)) status = FUMI_STOPPED;
+  }
+  return status;
+}

@@ -1,0 +1,68 @@
+/* core_kernel.c: one table of kernels for each instruction set, and the choice
+ * among them at run time. No compiler flag is needed. */
+#include "core.h"
+
+#define NAME(x) x##_portable
+#define KERNEL_NAME "portable"
+#define TARGET
+#define VEC 2
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#define VMIN(a, b) ((V)_mm_min_pd((__m128d)(a), (__m128d)(b)))
+#define VMAX(a, b) ((V)_mm_max_pd((__m128d)(a), (__m128d)(b)))
+#else
+typedef double vector2 __attribute__((vector_size(16), aligned(8), may_alias));
+static inline vector2 min2(vector2 a, vector2 b) {
+  return (vector2){a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
+}
+static inline vector2 max2(vector2 a, vector2 b) {
+  return (vector2){a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1]};
+}
+#define VMIN(a, b) ((V)min2((vector2)(a), (vector2)(b)))
+#define VMAX(a, b) ((V)max2((vector2)(a), (vector2)(b)))
+#endif
+#include "core_kernel.h"
+#undef NAME
+#undef KERNEL_NAME
+#undef TARGET
+#undef VEC
+#undef VMIN
+#undef VMAX
+
+/* MinGW does not align the stack for 32-byte spills: Windows takes the portable path. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+#define FUMI_AVX2
+#include <immintrin.h>
+#define NAME(x) x##_avx2
+#define KERNEL_NAME "avx2"
+#define TARGET __attribute__((target("avx2,fma")))
+#define VEC 4
+#define VMIN(a, b) ((V)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
+#define VMAX(a, b) ((V)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#include "core_kernel.h"
+#endif
+
+const fumi_kernel *fumi_choose_kernel(int portable) {
+#ifdef FUMI_AVX2
+  if (!portable && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &kernel_avx2;
+#endif
+  (void)portable;
+  return &kernel_portable;
+}
+
+/* Instances in a block: about a megabyte of X, whole tiles for either kernel. */
+int fumi_block_size(int d) {
+  const int n = (int)(131072 / (d > 0 ? d : 1)) / FUMI_MAX_LANES * FUMI_MAX_LANES;
+  return n < 24 ? 24 : n > 96 ? 96 : n;
+}
+
+int fumi_padded(int d) { return (d + FUMI_MAX_LANES - 1) / FUMI_MAX_LANES * FUMI_MAX_LANES; }
+
+void fumi_panel(int rows, int cols, const double *C, int ldc, double *panel) {
+  for (int k = 0; k < rows; k += FUMI_PANEL)
+    for (int j = 0; j < cols; j++)
+      for (int r = 0; r < FUMI_PANEL; r++)
+        panel[(ptrdiff_t)k * cols + FUMI_PANEL * j + r] =
+            k + r < rows ? C[(k + r) + (ptrdiff_t)ldc * j] : 0;
+}

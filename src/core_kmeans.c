@@ -1,0 +1,146 @@
+/* core_kmeans.c: k-means for the start of the background atoms: k-means++ seeds
+ * from uniform draws that the host made, then Lloyd's iterations. */
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core_linalg.h"
+
+typedef struct {
+  const fumi_data *x;
+  fumi_block block;
+  int M;
+  double *C, *sums, *half_norm2; /* centres, next sums, .5 ||c||^2 */
+  double *distance2;             /* of each instance to its nearest centre */
+  int *count;
+} kmeans_work;
+
+static void set_centre(kmeans_work *w, int k, int i) {
+  const double *x = fumi_ccol(w->x->X, w->x->d, i), scale = w->x->scale[i];
+  double *c = fumi_col(w->C, w->x->d, k);
+  for (int r = 0; r < w->x->d; r++) c[r] = scale * x[r];
+}
+
+/* distance2 := min(distance2, ||x - c_k||^2) */
+static void nearer(kmeans_work *w, int k) {
+  const fumi_data *x = w->x;
+  const double *c = fumi_ccol(w->C, x->d, k);
+  for (int i = 0; i < x->N; i++) {
+    const double *xi = fumi_ccol(x->X, x->d, i), scale = x->scale[i];
+    double s = 0;
+    for (int r = 0; r < x->d; r++) {
+      const double e = scale * xi[r] - c[r];
+      s += e * e;
+    }
+    if (s < w->distance2[i]) w->distance2[i] = s;
+  }
+}
+
+/* The instance at the share u of the total squared distance, or -1 if that is 0. */
+static int draw(const kmeans_work *w, double u) {
+  double total = 0, sum = 0;
+  int last = -1;
+  for (int i = 0; i < w->x->N; i++) total += w->distance2[i];
+  for (int i = 0; i < w->x->N; i++) {
+    if (w->distance2[i] <= 0) continue;
+    last = i;
+    sum += w->distance2[i];
+    if (sum > u * total) break;
+  }
+  return last;
+}
+
+static int seed(kmeans_work *w, const double *u) {
+  for (int i = 0; i < w->x->N; i++) w->distance2[i] = HUGE_VAL;
+  set_centre(w, 0, (int)(u[0] * w->x->N));
+  for (int k = 1; k < w->M; k++) {
+    nearer(w, k - 1);
+    const int i = draw(w, u[k]);
+    if (i < 0) return k;
+    set_centre(w, k, i);
+  }
+  return w->M;
+}
+
+/* Assigns one block and adds it to the sums. */
+static double assign_block(kmeans_work *w) {
+  fumi_block *b = &w->block;
+  const int d = w->x->d, lanes = b->kernel->lanes;
+  double inertia = 0;
+  for (int i = 0; i < b->n; i++) {
+    int best = 0;
+    double most = -HUGE_VAL;
+    for (int k = 0; k < w->M; k++) {
+      const double s = b->B[fumi_at(lanes, w->M, k, i)] - w->half_norm2[k];
+      if (s > most) most = s, best = k;
+    }
+    const int at = b->first + i;
+    const double *x = fumi_ccol(w->x->X, d, at), scale = w->x->scale[at];
+    double *sum = fumi_col(w->sums, d, best);
+    for (int r = 0; r < d; r++) sum[r] += scale * x[r];
+    w->count[best]++;
+    w->distance2[at] = b->norm2[at] - 2 * most;
+    inertia += w->distance2[at];
+  }
+  return inertia;
+}
+
+/* An empty cluster takes the instance that is farthest from its own centre. */
+static void fill_empty(kmeans_work *w, int k) {
+  int far = 0;
+  for (int i = 1; i < w->x->N; i++)
+    if (w->distance2[i] > w->distance2[far]) far = i;
+  set_centre(w, k, far);
+  w->distance2[far] = 0;
+}
+
+static void move_centres(kmeans_work *w) {
+  const int d = w->x->d;
+  for (int k = 0; k < w->M; k++) {
+    if (w->count[k] == 0) {
+      fill_empty(w, k);
+      continue;
+    }
+    const double *sum = fumi_ccol(w->sums, d, k);
+    double *c = fumi_col(w->C, d, k);
+    for (int r = 0; r < d; r++) c[r] = sum[r] / w->count[k];
+  }
+}
+
+static fumi_status lloyd(kmeans_work *w, int max_iter, const fumi_host *host) {
+  const double enough = 1e-4; /* relative fall of the inertia: a start, not an end */
+  const int d = w->x->d, N = w->x->N;
+  double before = HUGE_VAL;
+  for (int it = 0; it < max_iter; it++) {
+    double inertia = 0;
+    memset(w->sums, 0, sizeof(double) * (size_t)d * (size_t)w->M);
+    memset(w->count, 0, sizeof(int) * (size_t)w->M);
+    for (int k = 0; k < w->M; k++)
+      w->half_norm2[k] = .5 * la_dot(d, fumi_ccol(w->C, d, k), fumi_ccol(w->C, d, k));
+    w->block.D = w->C;
+    for (int i = 0; i < N; i += w->block.n) {
+      fumi_block_project(&w->block, i, N, 0);
+      inertia += assign_block(w);
+      if (host->poll(host->ctx)) return FUMI_STOPPED;
+    }
+    move_centres(w);
+    if (!(before - inertia > enough * before)) return FUMI_OK;
+    before = inertia;
+  }
+  return FUMI_OK;
+}
+
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int portable,
+                        double *C, int *n_distinct, const fumi_host *host) {
+  kmeans_work w = {.x = x, .M = M, .C = C};
+  fumi_status status = fumi_block_init(&w.block, x, fumi_choose_kernel(portable), M, host);
+  w.sums = fumi_doubles(host, (ptrdiff_t)x->d * M);
+  w.half_norm2 = fumi_doubles(host, M);
+  w.distance2 = fumi_doubles(host, x->N);
+  w.count = host->alloc(host->ctx, (size_t)M, sizeof(int));
+  if (status != FUMI_OK || !w.sums || !w.half_norm2 || !w.distance2 || !w.count)
+    return FUMI_ENOMEM;
+  *n_distinct = seed(&w, u);
+  return *n_distinct < M ? FUMI_OK : lloyd(&w, max_iter, host);
+}

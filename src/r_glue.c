@@ -1,0 +1,270 @@
+/* r_glue.c: everything that touches R's C interface: the .Call entries (ffi_*),
+ * the host that serves the core, and the registration table. Arguments come
+ * checked from our own R code; GLUE_ASSERT guards against a bug of ours only. */
+#include <R.h>
+#include <Rinternals.h>
+#include <R_ext/Rdynload.h>
+#include <R_ext/Utils.h>
+#include <R_ext/Visibility.h>
+
+#include "core.h"
+
+#define GLUE_ASSERT(ok) \
+  if (!(ok)) Rf_error("internal error of fumi: %s (%s:%d)", #ok, __FILE__, __LINE__)
+
+/* ---- the host -------------------------------------------------------------------- */
+
+static void *host_alloc(void *ctx, size_t n, size_t size) {
+  (void)ctx;
+  return R_alloc(n, (int)size);
+}
+
+static void check_interrupt(void *ctx) {
+  (void)ctx;
+  R_CheckUserInterrupt();
+}
+
+/* A pending interrupt becomes a status: R never jumps through the core. */
+static int host_poll(void *ctx) {
+  (void)ctx;
+  return !R_ToplevelExec(check_interrupt, NULL);
+}
+
+typedef struct {
+  SEXP fun;
+  int it;
+  double objective;
+} report_args;
+
+static void call_report(void *data) {
+  const report_args *args = data;
+  SEXP it = PROTECT(Rf_ScalarInteger(args->it));
+  SEXP objective = PROTECT(Rf_ScalarReal(args->objective));
+  SEXP call = PROTECT(Rf_lang3(args->fun, it, objective));
+  Rf_eval(call, R_GlobalEnv);
+  UNPROTECT(3);
+}
+
+static void host_report(void *ctx, int it, double objective) {
+  report_args args = {ctx, it, objective};
+  R_ToplevelExec(call_report, &args);
+}
+
+static fumi_host make_host(SEXP report) {
+  const int silent = report == R_NilValue;
+  return (fumi_host){host_alloc, host_poll, silent ? NULL : host_report, silent ? NULL : report};
+}
+
+/* ---- reading arguments, making results --------------------------------------------- */
+
+static int is_matrix(SEXP x, int nrow, int ncol) {
+  return TYPEOF(x) == REALSXP && Rf_isMatrix(x) && (nrow < 0 || Rf_nrows(x) == nrow) &&
+         (ncol < 0 || Rf_ncols(x) == ncol);
+}
+
+static fumi_data read_data(SEXP X, SEXP scale, SEXP n_positive) {
+  GLUE_ASSERT(is_matrix(X, -1, -1));
+  GLUE_ASSERT(TYPEOF(scale) == REALSXP && XLENGTH(scale) == Rf_ncols(X));
+  const int N_pos = Rf_asInteger(n_positive);
+  GLUE_ASSERT(N_pos >= 0 && N_pos <= Rf_ncols(X));
+  return (fumi_data){Rf_nrows(X), Rf_ncols(X), N_pos, REAL_RO(X), REAL_RO(scale)};
+}
+
+/* The order is that of dlfumi_par() in R/dlfumi.R. */
+static dlfumi_param read_param(SEXP par, int K) {
+  GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 14);
+  const double *v = REAL_RO(par);
+  const int T = (int)v[3];
+  GLUE_ASSERT(T >= 1 && T < K);
+  return (dlfumi_param){.variant = (dlfumi_variant)v[0], .solver = (dlfumi_solver)v[1],
+                        .dead = (dlfumi_dead)v[2], .T = T, .M = K - T, .K = K,
+                        .inner = (int)v[4], .max_iter = (int)v[5], .absolute_tol = (int)v[6],
+                        .portable = (int)v[7], .lambda = v[8], .beta = v[9], .gamma = v[10],
+                        .psi = v[11], .tol = v[12], .gap = v[13]};
+}
+
+static SEXP named_list(int n, const char *const *names, SEXP *values) {
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, n)), labels = PROTECT(Rf_allocVector(STRSXP, n));
+  for (int i = 0; i < n; i++) {
+    SET_VECTOR_ELT(out, i, values[i]);
+    SET_STRING_ELT(labels, i, Rf_mkChar(names[i]));
+  }
+  Rf_setAttrib(out, R_NamesSymbol, labels);
+  UNPROTECT(2);
+  return out;
+}
+
+static const char *status_word(fumi_status status) {
+  switch (status) {
+    case FUMI_OK: return "ok";
+    case FUMI_CONVERGED: return "converged";
+    case FUMI_MAXIT: return "max_iter";
+    case FUMI_STOPPED: return "interrupt";
+    case FUMI_ENOMEM: return "memory";
+    case FUMI_ENONFINITE: return "nonfinite";
+    case FUMI_ESINGULAR: return "singular";
+  }
+  return "unknown";
+}
+
+/* ---- entries -------------------------------------------------------------------------- */
+
+static SEXP ffi_unit_scale(SEXP X) {
+  GLUE_ASSERT(is_matrix(X, -1, -1));
+  SEXP scale = PROTECT(Rf_allocVector(REALSXP, Rf_ncols(X)));
+  fumi_unit_scale(Rf_nrows(X), Rf_ncols(X), REAL_RO(X), REAL(scale));
+  UNPROTECT(1);
+  return scale;
+}
+
+/* k-means of the instances after the first n_positive ones */
+static SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP max_iter,
+                       SEXP portable) {
+  fumi_data x = read_data(X, scale, n_positive);
+  const int M = Rf_length(draws), skip = x.N_pos;
+  GLUE_ASSERT(TYPEOF(draws) == REALSXP && M >= 1 && skip < x.N);
+  x = (fumi_data){x.d, x.N - skip, 0, fumi_ccol(x.X, x.d, skip), x.scale + skip};
+  const fumi_host host = make_host(R_NilValue);
+  int n_distinct = 0;
+  SEXP C = PROTECT(Rf_allocMatrix(REALSXP, x.d, M));
+  const fumi_status status = fumi_kmeans(&x, M, REAL_RO(draws), Rf_asInteger(max_iter),
+                                         Rf_asLogical(portable), REAL(C), &n_distinct, &host);
+  SEXP values[] = {C, PROTECT(Rf_ScalarInteger(n_distinct)),
+                   PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"centres", "n_distinct", "status"};
+  SEXP out = named_list(3, names, values);
+  UNPROTECT(3);
+  return out;
+}
+
+static SEXP ffi_dlfumi_start_codes(SEXP X, SEXP scale, SEXP n_positive, SEXP D, SEXP n_target,
+                                   SEXP portable) {
+  const fumi_data x = read_data(X, scale, n_positive);
+  GLUE_ASSERT(is_matrix(D, x.d, -1));
+  const fumi_host host = make_host(R_NilValue);
+  SEXP A = PROTECT(Rf_allocMatrix(REALSXP, Rf_ncols(D), x.N));
+  const fumi_status status =
+      dlfumi_start_codes(&x, Rf_asInteger(n_target), Rf_ncols(D), REAL_RO(D),
+                         Rf_asLogical(portable), REAL(A), &host);
+  SEXP values[] = {A, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"codes", "status"};
+  SEXP out = named_list(2, names, values);
+  UNPROTECT(2);
+  return out;
+}
+
+/* A private copy of the start, which the core works on; codes may be handed over. */
+static dlfumi_state make_state(SEXP D, SEXP A, SEXP p, SEXP trace, SEXP n_dead) {
+  memset(INTEGER(n_dead), 0, sizeof(int) * (size_t)XLENGTH(n_dead));
+  return (dlfumi_state){.D = REAL(D), .A = REAL(A), .p = REAL(p), .trace = REAL(trace),
+                        .n_dead = INTEGER(n_dead)};
+}
+
+static SEXP ffi_dlfumi_fit(SEXP X, SEXP scale, SEXP n_positive, SEXP D0, SEXP A0, SEXP par,
+                           SEXP report) {
+  const fumi_data x = read_data(X, scale, n_positive);
+  GLUE_ASSERT(is_matrix(D0, x.d, -1) && is_matrix(A0, Rf_ncols(D0), x.N));
+  const int K = Rf_ncols(D0);
+  const dlfumi_param param = read_param(par, K);
+  const fumi_host host = make_host(report);
+  SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(Rf_duplicate(A0));
+  SEXP p = PROTECT(Rf_allocVector(REALSXP, x.N_pos));
+  SEXP trace = PROTECT(Rf_allocMatrix(REALSXP, DLFUMI_TERMS, param.max_iter));
+  SEXP n_dead = PROTECT(Rf_allocVector(INTSXP, K));
+  dlfumi_state s = make_state(D, A, p, trace, n_dead);
+  const fumi_status status = dlfumi_fit(&x, &param, &s, &host);
+  SEXP values[] = {D, A, p, trace, n_dead, PROTECT(Rf_ScalarInteger(s.n_iter)),
+                   PROTECT(Rf_ScalarReal(s.worst_gap)), PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"dictionary", "codes", "p", "trace", "n_dead", "n_iter",
+                               "worst_gap", "status"};
+  SEXP out = named_list(8, names, values);
+  UNPROTECT(8);
+  return out;
+}
+
+static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D_old, SEXP D0,
+                            SEXP A0, SEXP p0, SEXP par) {
+  const fumi_data x = read_data(X, scale, n_positive);
+  const int K = Rf_ncols(D0);
+  GLUE_ASSERT(is_matrix(D0, x.d, -1) && is_matrix(D_old, x.d, K) && is_matrix(A0, K, x.N));
+  GLUE_ASSERT(TYPEOF(p0) == REALSXP && XLENGTH(p0) == x.N_pos);
+  const dlfumi_param param = read_param(par, K);
+  const fumi_host host = make_host(R_NilValue);
+  SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(Rf_duplicate(A0)), p = PROTECT(Rf_duplicate(p0));
+  SEXP terms = PROTECT(Rf_allocVector(REALSXP, DLFUMI_TERMS));
+  SEXP n_dead = PROTECT(Rf_allocVector(INTSXP, K));
+  dlfumi_state s = make_state(D, A, p, terms, n_dead);
+  const fumi_status status = dlfumi_step(&x, &param, (dlfumi_step_kind)Rf_asInteger(kind),
+                                         REAL_RO(D_old), &s, &host);
+  SEXP values[] = {D, A, p, terms, n_dead, PROTECT(Rf_ScalarReal(s.worst_gap)),
+                   PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"dictionary", "codes", "p", "terms", "n_dead", "worst_gap",
+                               "status"};
+  SEXP out = named_list(7, names, values);
+  UNPROTECT(7);
+  return out;
+}
+
+static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP portable) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  GLUE_ASSERT(is_matrix(D, x.d, -1));
+  const fumi_host host = make_host(R_NilValue);
+  double worst_gap = 0;
+  SEXP A = PROTECT(Rf_allocMatrix(REALSXP, Rf_ncols(D), x.N));
+  const fumi_status status =
+      fumi_code(&x, Rf_ncols(D), REAL_RO(D), Rf_asReal(lambda), Rf_asInteger(steps),
+                Rf_asLogical(portable), REAL(A), &worst_gap, &host);
+  SEXP values[] = {A, PROTECT(Rf_ScalarReal(worst_gap)), PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"codes", "worst_gap", "status"};
+  SEXP out = named_list(3, names, values);
+  UNPROTECT(4);
+  return out;
+}
+
+/* lambda: of the joint code, and of the code on the background atoms alone */
+static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEXP lambda,
+                                  SEXP separate, SEXP steps, SEXP portable) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  const int T = Rf_asInteger(n_target), K = Rf_ncols(D);
+  GLUE_ASSERT(is_matrix(D, x.d, -1) && T >= 1 && T < K);
+  GLUE_ASSERT(TYPEOF(lambda) == REALSXP && XLENGTH(lambda) == 2);
+  const fumi_host host = make_host(R_NilValue);
+  SEXP confidence = PROTECT(Rf_allocVector(REALSXP, x.N));
+  SEXP r_bg = PROTECT(Rf_allocVector(REALSXP, x.N));
+  const fumi_status status = dlfumi_confidence(
+      &x, T, K, REAL_RO(D), REAL_RO(lambda)[0], REAL_RO(lambda)[1], Rf_asLogical(separate),
+      Rf_asInteger(steps), Rf_asLogical(portable), REAL(confidence), REAL(r_bg), &host);
+  SEXP values[] = {confidence, r_bg, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"confidence", "r_bg", "status"};
+  SEXP out = named_list(3, names, values);
+  UNPROTECT(4);
+  return out;
+}
+
+static SEXP ffi_kernel_name(SEXP portable) {
+  return Rf_mkString(fumi_choose_kernel(Rf_asLogical(portable))->name);
+}
+
+/* ---- registration ------------------------------------------------------------------------ */
+
+#define ENTRY(name, n) {#name, (DL_FUNC)&name, n}
+
+static const R_CallMethodDef entries[] = {
+    ENTRY(ffi_code, 6),
+    ENTRY(ffi_dlfumi_confidence, 8),
+    ENTRY(ffi_dlfumi_fit, 7),
+    ENTRY(ffi_dlfumi_start_codes, 6),
+    ENTRY(ffi_dlfumi_step, 9),
+    ENTRY(ffi_kernel_name, 1),
+    ENTRY(ffi_kmeans, 6),
+    ENTRY(ffi_unit_scale, 1),
+    {NULL, NULL, 0},
+};
+
+void attribute_visible R_init_fumi(DllInfo *dll) {
+  R_registerRoutines(dll, NULL, entries, NULL, NULL);
+  R_useDynamicSymbols(dll, FALSE);
+  R_forceSymbols(dll, TRUE);
+}
