@@ -74,7 +74,7 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env(2)) {
   draw <- lapply(rank, function(i) function()
     draw_picture(instances[i, ], x$image_dim, format(score[i], digits = 3),
                  if (score[i] > cut) target_colour else "grey70", if (score[i] > cut) 2.5 else 1, limits))
-  picture_grid(rep(1, length(rank)), draw)
+  picture_grid(rep(1, length(rank)), draw, main = title)
 }
 
 #' Plot bags

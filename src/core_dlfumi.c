@@ -196,10 +196,11 @@ static void block_objective(dlfumi_work *w, const double *p) {
   const double weight = b->k0 ? 1 : w->par->psi;
   for (int i = 0; i < b->n; i++) {
     const double pi = b->k0 ? 0 : p[b->first + i];
+    const double full = b->k0 ? 0 : w->r_full[i];
     double target = 0, background = 0;
     for (int k = 0; k < T; k++) target += fabs(b->A[fumi_at(lanes, rows, k, i)]);
     for (int k = T; k < rows; k++) background += fabs(b->A[fumi_at(lanes, rows, k, i)]);
-    w->reconstruction += .5 * weight * (pi * w->r_full[i] + (1 - pi) * w->r_bg[i]);
+    w->reconstruction += .5 * weight * (pi * full + (1 - pi) * w->r_bg[i]);
     w->l1 += weight * (pi * target + background);
   }
 }

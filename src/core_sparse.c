@@ -152,28 +152,33 @@ static int worst_violation(const fumi_lasso *l, const fumi_lasso_work *w, int fi
   return most > 1e-13 * largest ? worst : -1;
 }
 
+/* One sweep of coordinate descent; returns the largest change over the largest code. */
+static double sweep(const fumi_lasso *l, fumi_lasso_work *w, int first) {
+  double moved = 0, largest = 0;
+  for (int k = first; k < l->K; k++) {
+    const double curve = quadratic(l, k, k);
+    if (curve <= 0) continue;
+    const double t = w->q[k] + curve * w->a[k], size = fabs(t) - penalty(l, k);
+    const double change = (size > 0 ? copysign(size, t) / curve : 0) - w->a[k];
+    w->a[k] += change;
+    for (int j = first; j < l->K; j++) w->q[j] -= change * quadratic(l, j, k);
+    moved = fmax(moved, fabs(change));
+    largest = fmax(largest, fabs(w->a[k]));
+  }
+  return largest > 0 ? moved / largest : 0;
+}
+
 /* Coordinate descent: slower, and safe whatever the atoms are. */
 static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w, int first) {
-  enum { MAX_SWEEPS = 100000, CHECK_EVERY = 10 };
-  double gap = 1, moved = 1, size_a = 0;
-  for (int sweep = 0; sweep < MAX_SWEEPS && gap > l->gap && moved > 1e-14 * size_a; sweep++) {
-    if (sweep % CHECK_EVERY == 0) correlations(l, w, first);
-    moved = size_a = 0;
-    for (int k = first; k < l->K; k++) {
-      const double curve = quadratic(l, k, k);
-      if (curve <= 0) continue;
-      const double t = w->q[k] + curve * w->a[k], size = fabs(t) - penalty(l, k);
-      const double change = (size > 0 ? copysign(size, t) / curve : 0) - w->a[k];
-      if (change == 0) continue;
-      w->a[k] += change;
-      moved = fmax(moved, fabs(change));
-      size_a = fmax(size_a, fabs(w->a[k]));
-      for (int j = first; j < l->K; j++) w->q[j] -= change * quadratic(l, j, k);
-    }
-    if (sweep % CHECK_EVERY == CHECK_EVERY - 1) {
-      correlations(l, w, first);
-      gap = relative_gap(l, w, first);
-    }
+  enum { MAX_ROUNDS = 10000, SWEEPS = 10 };
+  double gap = 1;
+  for (int round = 0; round < MAX_ROUNDS && gap > l->gap; round++) {
+    double moved = 0;
+    correlations(l, w, first);
+    for (int s = 0; s < SWEEPS; s++) moved = sweep(l, w, first);
+    correlations(l, w, first);
+    gap = relative_gap(l, w, first);
+    if (moved < 1e-15) break;
   }
   return gap;
 }
@@ -190,6 +195,7 @@ double fumi_lasso_solve(const fumi_lasso *l, fumi_lasso_work *w) {
   int n = 0, factored = 0;
   for (int k = 0; k < first; k++) w->a[k] = 0;
   for (int k = first; k < l->K; k++) {
+    if (quadratic(l, k, k) <= 0) w->a[k] = 0; /* an atom of zeros */
     if (w->a[k] == 0) continue;
     w->active[n] = k;
     w->sign[n++] = w->a[k] > 0 ? 1 : -1;

@@ -97,7 +97,7 @@ writable_library <- function() {
 
 from_cran <- function(packages) {
   if (is.na(getOption("repos")["CRAN"]) || getOption("repos")["CRAN"] == "@CRAN@") {
-    chooseCRANmirror(ind = 1)
+    chooseCRANmirror(ind = 1, local.only = TRUE)
   }
   options(timeout = max(300, getOption("timeout")))
   # testthat comes by way of fs, which otherwise asks the system for libuv.

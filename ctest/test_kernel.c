@@ -1,0 +1,278 @@
+/* The kernels of each instruction set against plain loops over tiles. Buffers have
+ * exactly the size that core.h promises, so that a kernel that reads or writes past
+ * a tile meets a red zone. */
+#include "problem.h"
+
+static const fumi_kernel *kernel;
+
+static int tiles_of(int n) { return (n + kernel->lanes - 1) / kernel->lanes; }
+static int panels_of(int rows) { return (rows + FUMI_PANEL - 1) / FUMI_PANEL * FUMI_PANEL; }
+
+/* Agreement relative to the sizes of the terms that were summed. */
+static void check_sum(double actual, double expected, double size) {
+  CHECK_NEAR(actual, expected, 1e-12 * size);
+}
+
+/* ---- products with X --------------------------------------------------------------- */
+
+static void check_project(int d, int n, int K, int rows) {
+  const double untouched = 42;
+  const double *X = random_doubles((ptrdiff_t)d * n), *D = random_doubles((ptrdiff_t)d * K);
+  const double *scale = random_doubles(n);
+  double *B = filled((ptrdiff_t)tiles_of(n) * rows * kernel->lanes, untouched);
+  kernel->project(d, n, K, X, scale, D, B, rows);
+  for (int i = 0; i < tiles_of(n) * kernel->lanes; i++)
+    for (int k = 0; k < rows; k++) {
+      const double actual = B[fumi_at(kernel->lanes, rows, k, i)];
+      if (i < n && k < K)
+        check_sum(actual, scale[i] * dot(d, fumi_ccol(X, d, i), fumi_ccol(D, d, k)), d);
+      else
+        CHECK(actual == untouched);
+    }
+  arena_release();
+}
+
+static void test_project(void) {
+  const int sizes[] = {1, 2, 3, 7, 511, 512, 513, 1030}, counts[] = {1, 2, 3, 4, 5, 7, 13, 26};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (int K = 1; K <= 7; K++) {
+        check_project(sizes[s], counts[c], K, K);
+        check_project(sizes[s], counts[c], K, K + 2);
+      }
+}
+
+static void check_accumulate(int d, int n, int K, int rows) {
+  const int ldu = fumi_padded(d), lanes = kernel->lanes;
+  const double *X = random_doubles((ptrdiff_t)d * n);
+  const double *W = random_doubles((ptrdiff_t)tiles_of(n) * rows * lanes);
+  double *U = random_doubles((ptrdiff_t)ldu * K);
+  const double *before = copied(U, (ptrdiff_t)ldu * K);
+  kernel->accumulate(d, n, K, X, W, rows, U, ldu, doubles((ptrdiff_t)n * lanes));
+  for (int k = 0; k < K; k++)
+    for (int r = 0; r < ldu; r++) {
+      double expected = fumi_ccol(before, ldu, k)[r];
+      for (int i = 0; i < n && r < d; i++)
+        expected += fumi_ccol(X, d, i)[r] * W[fumi_at(lanes, rows, k, i)];
+      check_sum(fumi_ccol(U, ldu, k)[r], expected, n + 1);
+    }
+  arena_release();
+}
+
+static void test_accumulate(void) {
+  const int sizes[] = {1, 3, 5, 6, 7, 11, 12, 13, 25, 40}, counts[] = {1, 2, 5, 12, 13, 25};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (int K = 1; K <= 7; K++) {
+        check_accumulate(sizes[s], counts[c], K, K);
+        check_accumulate(sizes[s], counts[c], K, K + 1);
+      }
+}
+
+/* ---- products of codes ------------------------------------------------------------- */
+
+static void check_gram(int tiles, int K, int rows) {
+  const int lanes = kernel->lanes, lds = K + 2;
+  const double *A = random_doubles((ptrdiff_t)tiles * rows * lanes);
+  const double *W = random_doubles((ptrdiff_t)tiles * rows * lanes);
+  double *S = random_doubles((ptrdiff_t)lds * K);
+  const double *before = copied(S, (ptrdiff_t)lds * K);
+  kernel->gram(tiles, K, A, W, rows, S, lds);
+  for (int k = 0; k < K; k++)
+    for (int j = 0; j < lds; j++) {
+      double expected = before[j + lds * k];
+      for (int i = 0; i < tiles * lanes && j < K; i++)
+        expected += A[fumi_at(lanes, rows, j, i)] * W[fumi_at(lanes, rows, k, i)];
+      check_sum(S[j + lds * k], expected, tiles * lanes + 1);
+    }
+  arena_release();
+}
+
+static void test_gram(void) {
+  for (int tiles = 1; tiles <= 3; tiles++)
+    for (int K = 1; K <= 9; K++) {
+      check_gram(tiles, K, K);
+      check_gram(tiles, K, K + 1);
+    }
+}
+
+static void test_quadratic(void) {
+  const int lanes = kernel->lanes;
+  for (int K = 1; K <= 9; K++) {
+    const int ldg = K + 1;
+    const double *G = gram_of(6, K, random_atoms(6, K), ldg);
+    const double *A = random_doubles(K * lanes), *B = random_doubles(K * lanes);
+    double *r = doubles(lanes);
+    kernel->quadratic(K, G, ldg, A, B, r);
+    for (int i = 0; i < lanes; i++) {
+      double expected = 0;
+      for (int k = 0; k < K; k++) {
+        const double a = A[fumi_at(lanes, K, k, i)];
+        expected -= 2 * a * B[fumi_at(lanes, K, k, i)];
+        for (int j = 0; j < K; j++) expected += a * G[j + ldg * k] * A[fumi_at(lanes, K, j, i)];
+      }
+      check_sum(r[i], expected, K * (K + 2));
+    }
+    arena_release();
+  }
+}
+
+/* ---- ISTA -------------------------------------------------------------------------- */
+
+static const double THRESHOLD = .02;
+
+/* A step length that makes the iteration contract: the trace bounds the eigenvalues. */
+static double step_length(int K, const double *G) {
+  double trace = 0;
+  for (int k = 0; k < K; k++) trace += G[k + K * k];
+  return 1 / trace;
+}
+
+/* (10)-(12) for one instance; T = 0 or p = 1 is (13) */
+static void naive_ista(int T, int K, const double *G, double eta, const double *b, double p,
+                       double *a) {
+  double next[16];
+  for (int k = 0; k < K; k++) {
+    const double weight = k < T ? p : 1;
+    double gradient = weight * b[k];
+    for (int j = 0; j < K; j++) gradient -= (k < T || j < T ? p : 1) * G[k + K * j] * a[j];
+    next[k] = soft(a[k] + eta * gradient, weight * THRESHOLD);
+  }
+  memcpy(a, next, sizeof(double) * (size_t)K);
+}
+
+static void lane_of(int K, const double *tile, int i, double *a) {
+  for (int k = 0; k < K; k++) a[k] = tile[fumi_at(kernel->lanes, K, k, i)];
+}
+
+static void check_ista(int K, int steps) {
+  const int lanes = kernel->lanes;
+  const double *G = gram_of(5, K, random_atoms(5, K), K), eta = step_length(K, G);
+  const double *B = random_doubles(K * lanes);
+  double *A = random_doubles(K * lanes), *C = doubles(K * K), *H = doubles(panels_of(K) * K);
+  const double *before = copied(A, K * lanes);
+  for (int j = 0; j < K * K; j++) C[j] = (j % K == j / K) - eta * G[j];
+  fumi_panel(K, K, C, K, H);
+  kernel->ista(K, steps, H, eta, B, THRESHOLD, A, doubles(K * lanes));
+  for (int i = 0; i < lanes; i++) {
+    double a[16], b[16], actual[16];
+    lane_of(K, before, i, a);
+    lane_of(K, B, i, b);
+    lane_of(K, A, i, actual);
+    for (int q = 0; q < steps; q++) naive_ista(0, K, G, eta, b, 1, a);
+    for (int k = 0; k < K; k++) check_sum(actual[k], a[k], 1);
+  }
+  arena_release();
+}
+
+static void test_ista(void) {
+  const int steps[] = {0, 1, 2, 7};
+  for (int K = 1; K <= 9; K++)
+    for (int s = 0; s < 4; s++) check_ista(K, steps[s]);
+}
+
+/* The coefficients of the background rows, columns in the order of the atoms. */
+static double *background_panels(int T, int M, const double *G, double eta) {
+  const int K = T + M;
+  double *C = doubles(M * K), *H = doubles(panels_of(M) * K);
+  for (int k = 0; k < M; k++)
+    for (int j = 0; j < K; j++) C[k + M * j] = (T + k == j) - eta * G[T + k + K * j];
+  fumi_panel(M, K, C, M, H);
+  return H;
+}
+
+/* Those of the target rows, without the identity, columns in the order background, target. */
+static double *target_panels(int T, int M, const double *G, double eta) {
+  const int K = T + M;
+  double *C = doubles(T * K), *H = doubles(panels_of(T) * K);
+  for (int t = 0; t < T; t++)
+    for (int j = 0; j < K; j++) C[t + T * j] = -eta * G[t + K * (j < M ? T + j : j - M)];
+  fumi_panel(T, K, C, T, H);
+  return H;
+}
+
+/* p of the lanes: the ends of its range among others */
+static double *random_p(int lanes) {
+  double *p = doubles(lanes);
+  for (int i = 0; i < lanes; i++) p[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 1 : uniform();
+  return p;
+}
+
+static void check_ista_positive(int T, int M, int steps) {
+  const int K = T + M, rows = K + T, lanes = kernel->lanes;
+  const double *G = gram_of(7, K, random_atoms(7, K), K), eta = step_length(K, G);
+  const double *B = random_doubles(K * lanes), *p = random_p(lanes);
+  double *A = random_doubles(rows * lanes);
+  for (int t = 0; t < T; t++)
+    for (int i = 0; i < lanes; i++) A[t * lanes + i] = p[i] * A[(K + t) * lanes + i];
+  const double *before = copied(A, rows * lanes);
+  kernel->ista_positive(T, M, steps, background_panels(T, M, G, eta), target_panels(T, M, G, eta),
+                        eta, B, p, THRESHOLD, A, doubles(rows * lanes));
+  for (int i = 0; i < lanes; i++) {
+    double a[16], b[16], actual[16];
+    lane_of(rows, before, i, a);
+    memcpy(a, a + K, sizeof(double) * (size_t)T);
+    lane_of(K, B, i, b);
+    lane_of(rows, A, i, actual);
+    for (int q = 0; q < steps; q++) naive_ista(T, K, G, eta, b, p[i], a);
+    for (int k = T; k < K; k++) check_sum(actual[k], a[k], 1);
+    for (int t = 0; t < T; t++) {
+      check_sum(actual[K + t], a[t], 1);
+      check_sum(actual[t], p[i] * a[t], 1);
+    }
+  }
+  arena_release();
+}
+
+static void test_ista_positive(void) {
+  for (int T = 1; T <= 5; T++)
+    for (int M = 1; M <= 6; M++)
+      for (int steps = 0; steps <= 5; steps++) check_ista_positive(T, M, steps);
+}
+
+/* ---- layout ------------------------------------------------------------------------ */
+
+static void test_panel(void) {
+  for (int rows = 1; rows <= 9; rows++)
+    for (int cols = 1; cols <= 6; cols++) {
+      const int ldc = rows + 1;
+      const double *C = random_doubles(ldc * cols);
+      double *panel = doubles(panels_of(rows) * cols);
+      fumi_panel(rows, cols, C, ldc, panel);
+      for (int k = 0; k < panels_of(rows); k++)
+        for (int j = 0; j < cols; j++) {
+          const int first = k / FUMI_PANEL * FUMI_PANEL, r = k % FUMI_PANEL;
+          CHECK(panel[first * cols + FUMI_PANEL * j + r] == (k < rows ? C[k + ldc * j] : 0));
+        }
+      arena_release();
+    }
+}
+
+static void test_sizes(void) {
+  for (int d = 1; d < 200000; d += 1 + d / 3) {
+    CHECK(fumi_block_size(d) >= FUMI_MAX_LANES && fumi_block_size(d) % FUMI_MAX_LANES == 0);
+    CHECK(fumi_padded(d) >= d && fumi_padded(d) < d + FUMI_MAX_LANES);
+    CHECK(fumi_padded(d) % FUMI_MAX_LANES == 0);
+  }
+}
+
+static void test_choice(void) {
+  CHECK(strcmp(fumi_choose_kernel(1)->name, "portable") == 0);
+  CHECK(FUMI_MAX_LANES % kernel->lanes == 0);
+}
+
+int main(void) {
+  for (int portable = 1; portable >= 0; portable--) {
+    kernel = fumi_choose_kernel(portable);
+    RUN(test_choice);
+    RUN(test_project);
+    RUN(test_accumulate);
+    RUN(test_gram);
+    RUN(test_quadratic);
+    RUN(test_ista);
+    RUN(test_ista_positive);
+  }
+  RUN(test_panel);
+  RUN(test_sizes);
+  return mu_report();
+}

@@ -1,0 +1,299 @@
+/* Exact codes: the lasso solver against the conditions of its optimum, and the coder
+ * of new instances against many ISTA steps. */
+#include "problem.h"
+
+/* ---- one lasso problem and its conditions ------------------------------------------ */
+
+typedef struct {
+  int d;
+  const double *D, *x;
+  fumi_lasso l;
+  fumi_lasso_work w;
+} lasso_case;
+
+/* The lasso of instance x on the atoms D, from codes 0. */
+static lasso_case make_case(int d, int K, const double *D, const double *x, double lambda) {
+  const int ldg = K + 1;
+  lasso_case c = {.d = d, .D = D, .x = x};
+  recorder r = {0};
+  const fumi_host host = host_of(&r);
+  c.l = (fumi_lasso){.K = K, .ldg = ldg, .G = gram_of(d, K, D, ldg), .lambda = lambda, .p = 1,
+                     .norm2 = dot(d, x, x), .gap = 1e-12};
+  CHECK(fumi_lasso_init(&c.w, K, &host) == FUMI_OK);
+  for (int k = 0; k < K; k++) {
+    c.w.b[k] = dot(d, fumi_ccol(D, d, k), x);
+    c.w.a[k] = 0;
+  }
+  return c;
+}
+
+static lasso_case random_case(int d, int K, double lambda) {
+  return make_case(d, K, random_atoms(d, K), random_atoms(d, 1), lambda);
+}
+
+/* p (x - D a) + (1 - p) (x - D- a-), whose products with the atoms are the gradient of
+ * background rows; with p = 1 those of the target rows */
+static void weighted_residual(const lasso_case *c, double p, double *r) {
+  for (int j = 0; j < c->d; j++) {
+    r[j] = c->x[j];
+    for (int k = 0; k < c->l.K; k++)
+      r[j] -= (k < c->l.T ? p : 1) * c->w.a[k] * fumi_ccol(c->D, c->d, k)[j];
+  }
+}
+
+/* How far the codes are from the optimum: 0 <= q_k sign(a_k) = lambda, or |q_k| <= lambda.
+ * The weight p of a target row is divided out, so that a small p hides nothing. */
+static double kkt_violation(const lasso_case *c) {
+  double *r_target = doubles(c->d), *r_background = doubles(c->d), worst = 0;
+  weighted_residual(c, 1, r_target);
+  weighted_residual(c, c->l.p, r_background);
+  for (int k = 0; k < c->l.K; k++) {
+    if (k < c->l.T && c->l.p < 1e-15) continue; /* such a row weighs nothing */
+    const double a = c->w.a[k];
+    const double q = dot(c->d, fumi_ccol(c->D, c->d, k), k < c->l.T ? r_target : r_background);
+    const double e = a != 0 ? fabs(q - copysign(c->l.lambda, a)) : fabs(q) - c->l.lambda;
+    if (!(e <= worst)) worst = isnan(e) ? HUGE_VAL : e;
+  }
+  return worst;
+}
+
+static void check_optimum(lasso_case *c) {
+  const double gap = fumi_lasso_solve(&c->l, &c->w);
+  CHECK(all_finite(c->w.a, c->l.K));
+  CHECK_NEAR(kkt_violation(c), 0, 1e-9);
+  CHECK_NEAR(gap, 0, 1e-9);
+}
+
+/* ---- the solver -------------------------------------------------------------------- */
+
+static void test_identity_dictionary(void) {
+  const int K = 6;
+  double *D = filled(K * K, 0);
+  for (int k = 0; k < K; k++) D[k + K * k] = 1;
+  lasso_case c = make_case(K, K, D, random_atoms(K, 1), .2);
+  check_optimum(&c);
+  for (int k = 0; k < K; k++) CHECK_NEAR(c.w.a[k], soft(c.x[k], .2), 1e-15);
+  arena_release();
+}
+
+static const double LAMBDAS[] = {1e-6, .001, .05, .3, .9, 2};
+enum { N_LAMBDAS = sizeof LAMBDAS / sizeof *LAMBDAS };
+
+static void test_random_problems(void) {
+  const int sizes[][2] = {{1, 1}, {2, 1}, {3, 2}, {5, 5}, {20, 12}, {64, 30}};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int j = 0; j < N_LAMBDAS; j++)
+      for (int repeat = 0; repeat < 10; repeat++) {
+        lasso_case c = random_case(sizes[s][0], sizes[s][1], LAMBDAS[j]);
+        check_optimum(&c);
+        arena_release();
+      }
+}
+
+static void test_weights(void) {
+  const double weights[] = {0, 1e-20, 1e-3, .1, .5, .999, 1};
+  for (size_t s = 0; s < sizeof weights / sizeof *weights; s++)
+    for (int T = 1; T <= 4; T++)
+      for (int repeat = 0; repeat < 10; repeat++) {
+        lasso_case c = random_case(20, 9, .05);
+        c.l.T = T;
+        c.l.p = weights[s];
+        check_optimum(&c);
+        for (int t = 0; t < T && c.l.p == 0; t++) CHECK(c.w.a[t] == 0);
+        arena_release();
+      }
+}
+
+/* Rows of a small p still count in the sum over instances: their gap must say so little. */
+static void test_small_weights(void) {
+  for (double p = 1e-4; p > 1e-17; p /= 10) {
+    lasso_case c = random_case(20, 9, .05);
+    c.l.T = 3;
+    c.l.p = p;
+    const double gap = fumi_lasso_solve(&c.l, &c.w);
+    CHECK(all_finite(c.w.a, c.l.K));
+    CHECK_NEAR(gap, 0, 1e-6);
+    arena_release();
+  }
+}
+
+static void test_more_atoms_than_features(void) {
+  const int sizes[][2] = {{1, 2}, {1, 5}, {3, 8}, {10, 25}};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int j = 1; j < N_LAMBDAS; j++)
+      for (int T = 0; T <= 1; T++) {
+        lasso_case c = random_case(sizes[s][0], sizes[s][1], LAMBDAS[j]);
+        c.l.T = T;
+        c.l.p = T ? .5 : 1;
+        check_optimum(&c);
+        arena_release();
+      }
+}
+
+/* Two equal atoms, both in the active set: the factor fails and descent takes over. */
+static void test_duplicate_atoms(void) {
+  const int d = 10, K = 6;
+  for (int j = 1; j < N_LAMBDAS; j++)
+    for (int warm = 0; warm <= 1; warm++) {
+      double *D = random_atoms(d, K);
+      memcpy(fumi_col(D, d, 4), fumi_ccol(D, d, 1), sizeof(double) * (size_t)d);
+      lasso_case c = make_case(d, K, D, random_atoms(d, 1), LAMBDAS[j]);
+      for (int k = 0; k < K; k++) c.w.a[k] = warm * symmetric();
+      check_optimum(&c);
+      arena_release();
+    }
+}
+
+/* The codes of one run as the start of another: nothing is left to do, and it says so. */
+static void test_restart_at_the_optimum(void) {
+  const int d = 10, K = 6;
+  for (int twin = 0; twin <= 1; twin++) {
+    double *D = random_atoms(d, K);
+    if (twin) memcpy(fumi_col(D, d, 4), fumi_ccol(D, d, 1), sizeof(double) * (size_t)d);
+    lasso_case c = make_case(d, K, D, fumi_ccol(D, d, 1), .05);
+    c.w.a[1] = c.w.a[4] = .4;
+    check_optimum(&c);
+    check_optimum(&c);
+    arena_release();
+  }
+}
+
+static void test_zero_atoms(void) {
+  const int d = 8, K = 5, none = 2;
+  for (int warm = 0; warm <= 1; warm++) {
+    double *D = random_atoms(d, K);
+    for (int r = 0; r < d; r++) D[r + d * none] = 0;
+    lasso_case c = make_case(d, K, D, random_atoms(d, 1), .05);
+    for (int k = 0; k < K; k++) c.w.a[k] = warm * symmetric();
+    check_optimum(&c);
+    CHECK(c.w.a[none] == 0);
+    arena_release();
+  }
+}
+
+static void test_zero_instance(void) {
+  for (int j = 0; j < N_LAMBDAS; j++) {
+    lasso_case c = make_case(6, 4, random_atoms(6, 4), filled(6, 0), LAMBDAS[j]);
+    c.w.a[1] = .5;
+    check_optimum(&c);
+    for (int k = 0; k < c.l.K; k++) CHECK(c.w.a[k] == 0);
+    arena_release();
+  }
+}
+
+/* Without a penalty it is least squares: K < d, K = d, and K > d, where it is not unique;
+ * nor is it with a twin among the atoms. */
+static void test_least_squares(void) {
+  const int sizes[][2] = {{12, 5}, {5, 5}, {5, 8}};
+  for (int s = 0; s < 3; s++)
+    for (int repeat = 0; repeat < 10; repeat++) {
+      const int d = sizes[s][0], K = sizes[s][1];
+      double *D = random_atoms(d, K);
+      if (repeat % 2) memcpy(fumi_col(D, d, 0), fumi_ccol(D, d, 3), sizeof(double) * (size_t)d);
+      lasso_case c = make_case(d, K, D, random_atoms(d, 1), 0);
+      for (int k = 0; k < K && repeat >= 5; k++) c.w.a[k] = symmetric();
+      check_optimum(&c);
+      arena_release();
+    }
+}
+
+static void test_warm_start(void) {
+  const int K = 12;
+  for (int repeat = 0; repeat < 30; repeat++) {
+    lasso_case c = random_case(20, K, .05);
+    c.l.T = repeat % 4;
+    c.l.p = c.l.T ? .7 : 1;
+    check_optimum(&c);
+    const double *cold = copied(c.w.a, K);
+    for (int k = 0; k < K; k++) c.w.a[k] = cold[k] == 0 || uniform() < .3 ? 3 * symmetric() : 0;
+    check_optimum(&c);
+    CHECK_NEAR(worst_difference(c.w.a, cold, K), 0, 1e-9);
+    arena_release();
+  }
+}
+
+/* fumi_lasso_gap judges codes that are not optimal: primal minus dual, never negative. */
+static void test_gap(void) {
+  for (int repeat = 0; repeat < 10; repeat++) {
+    lasso_case c = random_case(15, 6, .05);
+    const double from_zero = fumi_lasso_gap(&c.l, &c.w);
+    CHECK(from_zero > 0 && from_zero <= 1);
+    check_optimum(&c);
+    CHECK_NEAR(fumi_lasso_gap(&c.l, &c.w), 0, 1e-12);
+    arena_release();
+  }
+}
+
+/* ---- eigenvalues ------------------------------------------------------------------- */
+
+static double power_iteration(int n, const double *G, int ldg) {
+  double v[32], next[32], value = 0;
+  for (int k = 0; k < n; k++) v[k] = 1 + uniform();
+  for (int step = 0; step < 3000; step++) {
+    const double size = norm(n, v);
+    for (int k = 0; k < n; k++) v[k] /= size;
+    for (int k = 0; k < n; k++) next[k] = dot(n, fumi_ccol(G, ldg, k), v);
+    value = dot(n, v, next);
+    memcpy(v, next, sizeof v);
+  }
+  return value;
+}
+
+static void test_largest_eigenvalue(void) {
+  for (int n = 1; n <= 30; n++) {
+    const int ldg = n + 3;
+    const double *G = gram_of(10, n, random_atoms(10, n), ldg);
+    fumi_status status = FUMI_OK;
+    const double value = fumi_largest_eigenvalue(n, G, ldg, doubles(fumi_eigen_work(n)), &status);
+    CHECK(status == FUMI_OK);
+    CHECK_NEAR(value, power_iteration(n, G, ldg), 1e-9 * value);
+    arena_release();
+  }
+}
+
+/* ---- codes of new instances -------------------------------------------------------- */
+
+static double largest_eigenvalue_of(int d, int K, const double *D) {
+  return power_iteration(K, gram_of(d, K, D, K), K);
+}
+
+/* ISTA as the paper prints it settles at the lasso with lambda times the eigenvalue. */
+static void check_code(int d, int K, int N, int portable) {
+  const fumi_data x = random_data(d, 0, N);
+  const double *D = random_atoms(d, K), lambda = .01;
+  double *exact = doubles((ptrdiff_t)K * N), *ista = doubles((ptrdiff_t)K * N), gap, no_gap;
+  recorder r = {0};
+  const fumi_host host = host_of(&r);
+  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, portable, exact, &gap,
+                  &host) == FUMI_OK);
+  CHECK(fumi_code(&x, K, D, lambda, 4000, portable, ista, &no_gap, &host) == FUMI_OK);
+  CHECK_NEAR(worst_difference(exact, ista, (ptrdiff_t)K * N), 0, 1e-9);
+  CHECK(gap <= 1e-9 && no_gap == 0);
+  arena_release();
+}
+
+static void test_code(void) {
+  for (int portable = 0; portable <= 1; portable++) {
+    check_code(1, 1, 1, portable);
+    check_code(30, 1, 7, portable);
+    check_code(30, 6, 130, portable);
+  }
+}
+
+int main(void) {
+  RUN(test_identity_dictionary);
+  RUN(test_random_problems);
+  RUN(test_weights);
+  RUN(test_small_weights);
+  RUN(test_more_atoms_than_features);
+  RUN(test_duplicate_atoms);
+  RUN(test_restart_at_the_optimum);
+  RUN(test_zero_atoms);
+  RUN(test_zero_instance);
+  RUN(test_least_squares);
+  RUN(test_warm_start);
+  RUN(test_gap);
+  RUN(test_largest_eigenvalue);
+  RUN(test_code);
+  return mu_report();
+}

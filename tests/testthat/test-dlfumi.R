@@ -1,0 +1,507 @@
+fixture <- function(name) readRDS(test_path("fixtures", paste0(name, ".rds")))
+
+fit_fixture <- function(f, variant, n_iter, order = seq_len(ncol(f$X))) {
+  bag <- rep(seq_len(ncol(f$X) / 2), each = 2, length.out = ncol(f$X))
+  bag <- paste(bag, f$positive)
+  b <- bags(t(f$X)[order, ], bag[order], f$positive[order])
+  dlfumi(b, n_target = f$n_target, n_background = f$n_background, lambda = f$lambda, beta = f$beta,
+         gamma = f$Gamma, psi = f$psi, normalize = "none",
+         init = list(dictionary = f$dictionary0, codes = f$codes0[, order]),
+         control = dlfumi_control(variant, inner = f$inner, max_iter = n_iter, tol = 0))
+}
+
+expect_trajectory <- function(name) {
+  f <- fixture(name)
+  variant <- sub("-.*", "", name)
+  for (i in seq_along(f$trajectory)) {
+    truth <- f$trajectory[[i]]
+    for (order in list(seq_len(ncol(f$X)), sample(ncol(f$X)))) {
+      fit <- fit_fixture(f, variant, i, order)
+      back <- order(order)
+      expect_lt(relative_difference(unname(fit$dictionary), unname(truth$D)), 1e-9)
+      expect_lt(relative_difference(unname(fit$codes)[, back], truth$A), 1e-9)
+      expect_lt(relative_difference(fit$prob_target[back], truth$p), 1e-9)
+      expect_lt(relative_difference(fit$objective$objective[i], truth$objective), 1e-9)
+    }
+  }
+}
+
+test_that("the trajectories of the paper's equations are matched at every iteration", {
+  expect_trajectory("paper-a")
+  expect_trajectory("paper-b")
+})
+
+test_that("the trajectories of the authors' code are matched at every iteration", {
+  expect_trajectory("matlab-a")
+  expect_trajectory("matlab-b")
+})
+
+test_that("the portable inner loops match them too", {
+  old <- options(fumi.simd = "portable")
+  on.exit(options(old))
+  expect_trajectory("paper-b")
+  expect_trajectory("matlab-a")
+})
+
+sizes <- list(list(), list(d = 1), list(n_target = 1), list(n_background = 1), list(n_pos = 1),
+              list(n_neg = 1), list(d = 1, n_target = 1, n_background = 1, n_pos = 1, n_neg = 1),
+              list(d = 30, n_target = 5, n_background = 9, n_pos = 130, n_neg = 110, inner = 3),
+              list(d = 4, n_target = 6, n_background = 7), list(inner = 50))
+
+for_each_problem <- function(check) {
+  set.seed(20161204)
+  for (size in sizes) for (repeated in 1:3) check(do.call(random_problem, size))
+}
+
+test_that("the E-step equals its transcription", {
+  for_each_problem(function(s)
+    expect_lt(relative_difference(core_step(s, "expect")$p,
+                                  ref_expect(s$X, s$n_pos, s$D, s$A, s$n_target, s$beta)), 1e-10))
+})
+
+test_that("the dictionary updates equal their transcription in both orders", {
+  for_each_problem(function(s) for (variant in c("paper", "matlab")) {
+    D <- ref_target_atoms(s$X, s$n_pos, s$D, s$A, s$p, s$n_target)
+    compared <- if (variant == "matlab") D else s$D
+    D <- ref_background_atoms(s$X, s$n_pos, D, s$D, s$A, s$p, s$n_target, s$psi, s$gamma,
+                              ref_cosines(s$D, compared, s$n_target))
+    expect_lt(relative_difference(core_step(s, "atoms", variant)$dictionary, D), 1e-10)
+  })
+})
+
+test_that("the codes equal their transcription", {
+  for_each_problem(function(s) {
+    A <- ref_codes(s$X, s$n_pos, s$D, s$A, s$p, s$n_target, s$lambda, s$inner)
+    expect_lt(relative_difference(core_step(s, "codes")$codes, A), 1e-10)
+  })
+})
+
+test_that("the objective and its three terms equal their transcription", {
+  for_each_problem(function(s) for (variant in c("paper", "matlab")) {
+    compared <- if (variant == "matlab") s$D else s$D_old
+    f <- ref_objective(s$X, s$n_pos, s$D, s$A, s$p, s$n_target, s$psi, s$lambda, s$gamma,
+                       ref_cosines(s$D_old, compared, s$n_target), compared)
+    expect_lt(relative_difference(core_step(s, "objective", variant)$terms, f), 1e-10)
+  })
+})
+
+test_that("residuals that are tiny beside the data keep their digits", {
+  set.seed(2)
+  s <- random_problem(d = 12)
+  s$X <- s$D %*% s$A + 1e-7 * matrix(rnorm(length(s$X)), 12)
+  s$A[seq_len(s$n_target), ] <- 0
+  s$X[, seq_len(s$n_pos)] <- s$D %*% s$A[, seq_len(s$n_pos)] + 1e-7 * rnorm(12 * s$n_pos)
+  expect_lt(relative_difference(core_step(s, "expect")$p,
+                                -expm1(-s$beta * colSums((s$X - s$D %*% s$A)[, seq_len(s$n_pos)]^2))), 1e-8)
+})
+
+test_that("whole iterations equal the transcription from the package's own start", {
+  set.seed(3)
+  b <- sim_bags(n_bags = 10, bag_size = 4, n_features = 12, n_background = 3)
+  for (variant in c("paper", "matlab")) {
+    fit <- function(n) {
+      set.seed(5)
+      dlfumi(b, n_target = 2, n_background = 3, gamma = .1, lambda = .01,
+             control = dlfumi_control(variant, max_iter = n, tol = 0))
+    }
+    start <- dlfumi(b, n_target = 2, n_background = 3, init = fit(1), gamma = .1, lambda = .01,
+                    control = dlfumi_control(variant, max_iter = 1, tol = 0))
+    one <- fit(1)
+    x <- t(as.matrix(b))
+    x <- apply(x, 2, ref_unit)
+    psi <- if (variant == "matlab") 1.5 else 1
+    truth <- ref_iterate(variant, x, b$n_positive, unname(one$dictionary), unname(one$codes), 2, .01, 30,
+                         .1, psi, 50)
+    expect_lt(relative_difference(unname(start$dictionary), truth$D), 1e-10)
+    expect_lt(relative_difference(unname(start$codes), truth$A), 1e-10)
+    expect_lt(relative_difference(start$objective$objective, truth$objective[1]), 1e-10)
+  }
+})
+
+# ---- exact ---------------------------------------------------------------------------
+
+frozen_objective <- function(s, D = s$D, A = s$A, target_only = FALSE) {
+  cosine <- ref_cosines(s$D, s$D, s$n_target)
+  ref_objective(s$X, s$n_pos, D, A, s$p, s$n_target, s$psi, s$lambda, s$gamma, cosine, s$D)[1]
+}
+
+# atom k alone moved to its unnormalised update, eq. 8 or 9
+free_atom <- function(s, k) {
+  D <- s$D
+  weight <- ifelse(seq_len(ncol(s$X)) <= s$n_pos, s$psi, 1)
+  p <- c(s$p, numeric(ncol(s$X) - s$n_pos))
+  target <- seq_len(s$n_target)
+  full <- s$X - D %*% s$A
+  background <- s$X - D[, -target, drop = FALSE] %*% s$A[-target, , drop = FALSE]
+  a <- s$A[k, ]
+  if (k %in% target) {
+    r <- full + D[, k] %o% a
+    D[, k] <- (r %*% (p * a)) / sum(p * a^2)
+  } else {
+    mixed <- full * rep(p, each = nrow(D)) + background * rep(1 - p, each = nrow(D)) + D[, k] %o% a
+    cosine <- ref_cosines(s$D, s$D, s$n_target)[k - s$n_target, ]
+    D[, k] <- (mixed %*% (weight * a) - s$gamma * s$D[, target, drop = FALSE] %*% cosine) / sum(weight * a^2)
+  }
+  D
+}
+
+# the core's update of target atom k when the other atoms have not moved
+target_numerator <- function(s, k) {
+  order <- c(k, setdiff(seq_len(s$n_target), k), s$n_target + seq_len(ncol(s$D) - s$n_target))
+  s$D <- s$D[, order, drop = FALSE]
+  s$A <- s$A[order, , drop = FALSE]
+  core_step(s, "atoms", "exact")$dictionary[, 1]
+}
+
+test_that("no sub-step of variant exact raises the objective with p, gamma and old atoms frozen", {
+  set.seed(7)
+  for (trial in 1:100) {
+    s <- random_problem(d = sample(2:12, 1), n_target = sample(1:3, 1), n_background = sample(1:4, 1))
+    before <- frozen_objective(s)
+    codes <- core_step(s, "codes", "exact")$codes
+    expect_lte(frozen_objective(s, A = codes), before * (1 + 1e-10))
+
+    # an atom update minimises over the atom before it is brought to norm 1: the codes take
+    # the norm, as they may, for the comparison
+    for (k in seq_len(ncol(s$D))) {
+      moved <- free_atom(s, k)
+      expect_lte(frozen_objective(s, D = moved), before * (1 + 1e-10))
+      if (k > s$n_target) next
+      expect_lt(relative_difference(ref_unit(moved[, k]), target_numerator(s, k)), 1e-10)
+    }
+    updated <- core_step(s, "atoms", "exact")$dictionary
+    expect_equal(colSums(updated^2), rep(1, ncol(updated)))
+  }
+})
+
+test_that("exact codes are those of an independent lasso", {
+  skip_if_not_installed("glmnet")
+  set.seed(8)
+  s <- random_problem(d = 20, n_target = 2, n_background = 4, n_pos = 10, n_neg = 10)
+  s$lambda <- .05
+  codes <- core_step(s, "codes", "exact")$codes
+  background <- s$D[, -(1:2)]
+  for (i in seq_len(ncol(s$X))) {
+    p <- if (i <= s$n_pos) s$p[i] else 0
+    y <- c(sqrt(p) * s$X[, i], sqrt(1 - p) * s$X[, i])
+    design <- rbind(sqrt(p) * s$D, sqrt(1 - p) * cbind(0 * s$D[, 1:2], background))
+    if (p == 0) design[, 1:2] <- 0
+    used <- if (p > 0) 1:6 else 3:6
+    penalty <- c(p, p, 1, 1, 1, 1)[used]
+    # glmnet: 1/(2n) ||y - Xb||^2 + l sum pf |b|, with pf brought to mean 1
+    l <- s$lambda / length(y) * mean(penalty)
+    g <- glmnet::glmnet(design[, used], y, lambda = l, penalty.factor = penalty, intercept = FALSE,
+                        standardize = FALSE, thresh = 1e-20, maxit = 1e6)
+    truth <- replace(numeric(6), used, as.numeric(g$beta))
+    expect_lt(max(abs(codes[, i] - truth)), 1e-6)
+  }
+})
+
+test_that("the active set and the proximal steps agree, and report their gap", {
+  set.seed(9)
+  s <- random_problem(d = 15, n_target = 2, n_background = 5, n_pos = 20, n_neg = 20, inner = 50)
+  active <- core_step(s, "codes", "exact")
+  proximal <- core_step(s, "codes", "exact", solver = "ista")
+  expect_lt(active$worst_gap, 1e-9)
+  expect_lt(proximal$worst_gap, 1e-6)
+  expect_lt(max(abs(active$codes - proximal$codes)), 1e-2)
+  expect_equal(frozen_objective(s, A = active$codes), frozen_objective(s, A = proximal$codes),
+               tolerance = 1e-6)
+})
+
+test_that("duplicate and zero atoms do no harm to exact codes", {
+  set.seed(10)
+  s <- random_problem(d = 8, n_target = 2, n_background = 4)
+  s$D[, 4] <- s$D[, 5]
+  s$D[, 6] <- 0
+  out <- core_step(s, "codes", "exact")
+  expect_true(all(is.finite(out$codes)))
+  expect_lt(out$worst_gap, 1e-5)
+  expect_equal(out$codes[6, ], numeric(15))
+})
+
+# ---- atoms without use -----------------------------------------------------------------
+
+test_that("an unused atom follows the policy, is counted, and is never NaN", {
+  set.seed(11)
+  s <- random_problem(d = 10, n_target = 2, n_background = 3, n_pos = 20, n_neg = 20)
+  s$A[c(1, 4), ] <- 0
+  for (variant in c("paper", "matlab", "exact")) {
+    keep <- core_step(s, "atoms", variant, "keep")
+    expect_equal(keep$dictionary[, c(1, 4)], s$D[, c(1, 4)])
+    expect_equal(keep$n_dead, c(1, 0, 0, 1, 0))
+    drop <- core_step(s, "atoms", variant, "drop")
+    expect_equal(drop$dictionary[, c(1, 4)], matrix(0, 10, 2))
+    fresh <- core_step(s, "atoms", variant, "resample")$dictionary
+    full <- s$X - s$D %*% s$A
+    worst <- which.max(s$p * colSums(full[, 1:20]^2))
+    expect_equal(fresh[, 1], ref_unit(s$X[, worst]))
+    expect_equal(fresh[, 4], ref_unit(s$X[, 20 + which.max(colSums(full[, 21:40]^2))]))
+    expect_true(all(is.finite(fresh)))
+  }
+})
+
+test_that("two unused atoms take two different instances", {
+  set.seed(12)
+  s <- random_problem(d = 10, n_target = 3, n_background = 2)
+  s$A[1:2, ] <- 0
+  fresh <- core_step(s, "atoms", "paper", "resample")$dictionary
+  expect_gt(max(abs(fresh[, 1] - fresh[, 2])), 1e-6)
+})
+
+test_that("a fit reports unused atoms, and drops them when told to", {
+  set.seed(13)
+  b <- sim_bags(n_bags = 12, n_features = 10)
+  start <- list(dictionary = cbind(diag(10)[, 1:3], diag(10)[, 4:6]), codes = matrix(0, 6, 96))
+  start$codes[c(1, 4, 5), ] <- 1
+  fit <- function(dead) dlfumi(b, n_target = 3, n_background = 3, init = start, lambda = .2,
+                               control = dlfumi_control(dead = dead, max_iter = 5))
+  for (dead in c("resample", "keep")) {
+    f <- fit(dead)
+    expect_gt(sum(f$n_dead), 0)
+    expect_true(all(is.finite(f$dictionary)) && all(is.finite(f$objective$objective)))
+    expect_equal(dim(f$dictionary), c(10, 6))
+  }
+  dropped <- fit("drop")
+  expect_gt(dropped$n_dropped, 0)
+  expect_gte(dropped$n_target, 1)
+  expect_gte(dropped$n_background, 1)
+  expect_equal(ncol(dropped$dictionary), 6 - dropped$n_dropped)
+  expect_equal(unname(colSums(dropped$dictionary^2)), rep(1, ncol(dropped$dictionary)))
+  expect_output(print(dropped), "dropped")
+  expect_true(all(is.finite(predict(dropped, b)$.score)))
+})
+
+# ---- the fit --------------------------------------------------------------------------------
+
+easy <- function() {
+  set.seed(14)
+  sim_bags(n_bags = 16, bag_size = 4, n_features = 12, n_background = 3)
+}
+
+test_that("set.seed decides a fit wholly, and RNG kind and state are left as R leaves them", {
+  b <- easy()
+  fit <- function() {
+    set.seed(1)
+    dlfumi(b, n_target = 2, n_background = 3, n_start = 2, control = dlfumi_control(max_iter = 10))
+  }
+  kind <- RNGkind()
+  first <- fit()
+  after <- .Random.seed
+  expect_identical(fit(), first)
+  expect_identical(.Random.seed, after)
+  expect_identical(RNGkind(), kind)
+  expect_identical(first$rng_kind, kind)
+  set.seed(1)
+  for (s in 1:2) {
+    sample.int(b$n_positive)
+    runif(3)
+  }
+  expect_identical(.Random.seed, after)
+})
+
+test_that("the order of instances and bags changes nothing beyond order, given the same start", {
+  b <- easy()
+  x <- as.matrix(b)
+  info <- as.data.frame(b)
+  set.seed(15)
+  start <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 1))
+  shuffle <- sample(nrow(x))
+  for (variant in c("paper", "matlab", "exact")) {
+    fit <- function(order) dlfumi(x[order, ], info$bag[order], info$label[order], n_target = 1,
+                                  n_background = 3, init = list(dictionary = start$dictionary),
+                                  control = dlfumi_control(variant, max_iter = 20))
+    plain <- fit(seq_len(nrow(x)))
+    mixed <- fit(shuffle)
+    expect_equal(mixed$dictionary, plain$dictionary, tolerance = 1e-8)
+    expect_equal(predict(mixed, x)$.score, predict(plain, x)$.score, tolerance = 1e-8)
+    expect_equal(mixed$codes, plain$codes[, shuffle], tolerance = 1e-8)
+  }
+})
+
+test_that("easy bags are separated by every variant", {
+  for (variant in c("paper", "matlab", "exact")) {
+    set.seed(16)
+    b <- sim_bags(n_bags = 40, n_features = 20, noise = .05)
+    parts <- split(b, .5)
+    fit <- dlfumi(parts$train, n_target = 1, n_background = 4, n_start = 3,
+                  control = dlfumi_control(variant))
+    expect_gt(as.numeric(pROC::auc(mil_roc(fit, parts$test))), .95)
+    truth <- attr(b, "dictionary")[, 1]
+    background <- qr.Q(qr(attr(b, "dictionary")[, -1]))
+    distinct <- ref_unit(truth - background %*% crossprod(background, truth))
+    found <- ref_unit(drop(coef(fit, "target")) - background %*% crossprod(background, drop(coef(fit, "target"))))
+    expect_gt(abs(sum(distinct * found)), .9)
+  }
+})
+
+test_that("atoms come in a canonical order and sign unless a start was given", {
+  b <- easy()
+  set.seed(17)
+  fit <- dlfumi(b, n_target = 2, n_background = 3)
+  p <- fit$prob_target
+  energy <- c(rowSums(fit$codes[1:2, ]^2 * rep(p, each = 2)), rowSums(fit$codes[3:5, ]^2))
+  expect_false(is.unsorted(-energy[1:2]))
+  expect_false(is.unsorted(-energy[3:5]))
+  expect_true(all(rowSums(fit$codes[3:5, ]) >= 0))
+  expect_true(all(fit$codes[1:2, ] %*% p >= 0))
+  flipped <- list(dictionary = -fit$dictionary[, c(2, 1, 5, 4, 3)])
+  again <- dlfumi(b, n_target = 2, n_background = 3, init = flipped, control = dlfumi_control(max_iter = 1))
+  expect_gt(min(abs(colSums(unname(again$dictionary) * unname(flipped$dictionary)))), .9)
+  expect_true(all(colSums(unname(again$dictionary) * unname(flipped$dictionary)) > 0))
+  exact <- dlfumi(b, n_target = 2, n_background = 3, init = flipped,
+                  control = dlfumi_control("exact", max_iter = 1))
+  expect_true(all(rowSums(exact$codes[3:5, ]) >= 0))
+})
+
+test_that("restarts keep all traces; the best objective wins, or scores are averaged", {
+  b <- easy()
+  fit <- function(combine) {
+    set.seed(18)
+    dlfumi(b, n_target = 2, n_background = 3, n_start = 3, combine = combine,
+           control = dlfumi_control(max_iter = 15))
+  }
+  best <- fit("best")
+  last <- vapply(best$starts, function(s) s$objective[nrow(s)], 0)
+  expect_length(best$starts, 3)
+  expect_equal(best$objective$objective[best$n_iter], min(last))
+  expect_equal(unique(loss_path(best)$start), 1:3)
+
+  average <- fit("average")
+  expect_length(average$members, 3)
+  negative <- as.matrix(b[!b$label])
+  by_hand <- lapply(average$members, function(m) {
+    one <- best
+    one$dictionary <- m$dictionary
+    one$n_target <- m$n_target
+    z <- log(predict(one, negative)$.score)
+    (log(predict(one, as.matrix(b))$.score) - mean(z)) / sd(z)
+  })
+  expect_equal(predict(average, b)$.score, Reduce(`+`, by_hand) / 3)
+})
+
+test_that("stopping is reported as it happened", {
+  b <- easy()
+  set.seed(19)
+  short <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 2))
+  expect_identical(short$stop_reason, "max_iter")
+  expect_false(short$converged)
+  expect_equal(short$n_iter, 2)
+  loose <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(tol = .5))
+  expect_identical(loose$stop_reason, "converged")
+  expect_true(loose$converged)
+  path <- loss_path(loose)
+  expect_equal(path$objective, path$reconstruction + path$sparsity + path$incoherence)
+  first <- path$objective[1]
+  expect_lt(abs(diff(tail(path$objective, 2))), .5 * first)
+})
+
+test_that("a beta that saturates the E-step is named, with one that would not", {
+  b <- easy()
+  set.seed(20)
+  for (beta in c(1e-16, 1e8)) {
+    w <- expect_warning(dlfumi(b, n_target = 1, n_background = 3, beta = beta), class = "fumi_warning_beta")
+    expect_match(conditionMessage(w), "try `beta` = ")
+    better <- as.numeric(sub(".*try `beta` = ([0-9.e+-]+?)\\.$", "\\1", conditionMessage(w), perl = TRUE))
+    expect_no_warning(dlfumi(b, n_target = 1, n_background = 3, beta = better))
+  }
+})
+
+test_that("a fit that diverges stops with the iteration and the likely cause", {
+  b <- easy()
+  b$x <- b$x * 1e155
+  expect_error(dlfumi(b, n_target = 1, n_background = 3, normalize = "none"), class = "fumi_error_scale")
+  set.seed(23)
+  e <- expect_error(dlfumi(easy(), n_target = 3, n_background = 6, gamma = 1.7e308),
+                    class = "fumi_error_diverged")
+  expect_match(conditionMessage(e), "iteration [0-9]+: ")
+})
+
+test_that("new instances are coded to the fixed point of the fit's own codes", {
+  b <- easy()
+  set.seed(21)
+  fit <- dlfumi(b, n_target = 1, n_background = 3, lambda = .01, control = dlfumi_control(max_iter = 30))
+  many <- predict(fit, b, type = "codes", coding_steps = 20000)
+  expect_lt(max(abs(predict(fit, b, type = "codes") - many)), 1e-6)
+  exact <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control("exact"))
+  negative <- !b$label[as.integer(exact$bag)]
+  separate <- predict(exact, b, coding = "separate")$.score
+  expect_true(all(separate[negative] >= 1 - 1e-6))
+})
+
+test_that("the confidence is eq. 7 in both readings", {
+  b <- easy()
+  set.seed(22)
+  fit <- dlfumi(b, n_target = 2, n_background = 3, lambda = .005)
+  x <- as.matrix(b)
+  x[3, ] <- 0
+  unit <- x / pmax(sqrt(rowSums(x^2)), 1e-300)
+  codes <- predict(fit, x, type = "codes")
+  background <- fit
+  joint <- vapply(seq_len(nrow(x)), function(i)
+    ref_confidence(unit[i, ], fit$dictionary, codes[i, ], codes[i, 3:5], 2), 0)
+  joint[3] <- 1
+  expect_lt(max(abs(predict(fit, x)$.score / joint - 1)), 1e-10)
+  d_minus <- unname(fit$dictionary[, 3:5])
+  penalty <- fit$lambda * ref_largest(crossprod(d_minus))
+  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, penalty, 0L, FALSE)$codes
+  separate <- vapply(seq_len(nrow(x)), function(i)
+    ref_confidence(unit[i, ], fit$dictionary, codes[i, ], alone[, i], 2), 0)
+  separate[3] <- 1
+  expect_lt(max(abs(predict(fit, x, coding = "separate")$.score / separate - 1)), 1e-10)
+  p <- 1 - exp(-fit$beta * colSums((t(unit) - d_minus %*% t(codes[, 3:5]))^2))
+  expect_equal(predict(fit, x, type = "prob")$.prob, p)
+})
+
+test_that("parameters are those of the variant unless given, and are checked by name", {
+  b <- easy()
+  fit <- dlfumi(b, control = dlfumi_control("matlab", max_iter = 1))
+  expect_equal(unlist(fit[c("n_target", "n_background", "lambda", "beta", "gamma", "psi")]),
+               c(n_target = 2, n_background = 5, lambda = .001, beta = 30, gamma = .001, psi = 1.5))
+  expect_equal(dlfumi_control("exact")$tol, 1e-6)
+  expect_equal(dlfumi_control("exact")$solver, "active")
+  expect_error(dlfumi_control(max_iterations = 3), "max_iter", class = "fumi_error_argument")
+  expect_error(dlfumi_control("paper", solver = "active"), class = "fumi_error_input")
+  expect_error(dlfumi(b, control = list(max_itr = 3)), class = "fumi_error_argument")
+  bad <- list(list(n_target = 0), list(n_target = 1.5), list(n_background = -1), list(n_target = "2"),
+              list(n_target = c(1, 2)), list(n_target = 1e10), list(n_background = Inf), list(n_target = 1000),
+              list(n_background = 1000), list(lambda = -1), list(lambda = NA), list(beta = 0),
+              list(beta = Inf), list(gamma = -1), list(psi = 0), list(psi = "a"), list(normalize = "max"),
+              list(init = 3), list(n_start = 0), list(combine = "mean"), list(control = 3),
+              list(lamda = .1), list(progress = NA), list(keep_background = 1))
+  for (arguments in bad)
+    expect_error(do.call(dlfumi, c(list(b), arguments)), class = "fumi_error")
+})
+
+test_that("an interrupt returns the last whole iteration as a usable fit", {
+  skip_on_cran()
+  skip_on_os("windows")
+  script <- tempfile(fileext = ".R")
+  out <- tempfile()
+  writeLines(c(
+    sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")),
+    "library(fumi)", "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
+    "fit <- function(n, ...) { set.seed(2); dlfumi(b, n_target = 2, n_background = 8,",
+    "  control = dlfumi_control(max_iter = n, tol = 0), ...) }",
+    sprintf("cat('ready', file = '%s')", out),
+    "w <- NULL", "f <- withCallingHandlers(fit(1e5, n_start = 3), warning = function(e) { w <<- class(e); invokeRestart('muffleWarning') })",
+    "g <- fit(f$n_iter)",
+    sprintf("saveRDS(list(f = f, g = g, w = w, score = predict(f, b)), '%s')", out)), script)
+  r <- file.path(R.home("bin"), "Rscript")
+  system2(r, c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE, stderr = FALSE)
+  wait_for <- function(ok) for (i in 1:300) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
+  expect_true(wait_for(function() file.exists(out) && readLines(out, warn = FALSE)[1] == "ready"))
+  Sys.sleep(1)
+  pid <- system(paste("pgrep -f", shQuote(basename(script))), intern = TRUE)
+  skip_if(length(pid) == 0, "no pgrep")
+  tools::pskill(as.integer(pid), tools::SIGINT)
+  expect_true(wait_for(function() is.list(readRDS(out))))
+  res <- readRDS(out)
+  expect_identical(res$f$stop_reason, "interrupt")
+  expect_true("fumi_warning_interrupt" %in% res$w)
+  expect_length(res$f$starts, 1)
+  expect_gt(res$f$n_iter, 0)
+  expect_equal(res$f$dictionary, res$g$dictionary, tolerance = 1e-8)
+  expect_equal(res$f$prob_target, res$g$prob_target, tolerance = 1e-8)
+  expect_true(all(is.finite(res$score$.score)))
+})
