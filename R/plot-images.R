@@ -12,7 +12,9 @@ draw_picture <- function(values, image_dim, main = "", frame = "grey70", width =
                   asp = 1, useRaster = TRUE)
   corner <- c(.5, .5, image_dim[2] + .5, image_dim[1] + .5)
   graphics::rect(corner[1], corner[2], corner[3], corner[4], border = frame, lwd = width, xpd = NA)
-  graphics::title(main, line = .25, font.main = 1, col.main = if (frame == "grey70") "grey30" else frame)
+  wide <- graphics::strwidth(main, "inches") * graphics::par("cex.main")
+  graphics::title(main, line = .25, font.main = 1, col.main = if (frame == "grey70") "grey30" else frame,
+                  cex.main = graphics::par("cex.main") * min(1, .97 * graphics::par("pin")[1] / max(wide, 1e-9)))
 }
 
 # A grid of pictures: each group starts a new row. `draw[[i]]()` draws cell i.

@@ -10,17 +10,16 @@ rounds <- 5
 # ---- on OpenBLAS, one thread ----------------------------------------------------
 
 blas <- function() extSoftVersion()[["BLAS"]]
+is_openblas <- function() grepl("openblas", blas(), ignore.case = TRUE)
 
-# The BLAS and its threads are fixed when R starts, so R is started again if they are not
-# what they should be. Does not return then.
+# The BLAS and its threads are fixed when R starts, so the script runs in an R of its own,
+# with OpenBLAS loaded first if R is linked to another BLAS and there is one.
 restart_on_openblas <- function() {
-  found <- Sys.glob(file.path(c("/usr/lib", "/usr/lib/*", "/usr/lib64", "/usr/local/lib"), c("", "openblas*"),
-                              "libopenblas.so.0"))
-  preload <- if (!grepl("openblas", blas(), ignore.case = TRUE) && length(found)) paste0("LD_PRELOAD=", found[1])
-  if (Sys.getenv("OPENBLAS_NUM_THREADS") == "1" && is.null(preload)) return()
-  rscript <- file.path(R.home("bin"), "Rscript")
-  env <- c(preload, "OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1")
-  quit(status = system2(rscript, shQuote(file.path(bench, "vs-vectorised-r.R")), env = env))
+  if (nzchar(Sys.getenv("FUMI_BENCH_CHILD"))) return(invisible())
+  found <- Sys.glob(paste0("/usr/", c("lib*", "lib*/*", "lib*/*/*", "local/lib"), "/libopenblas.so.0"))
+  env <- c("FUMI_BENCH_CHILD=1", "OPENBLAS_NUM_THREADS=1",
+           if (!is_openblas() && length(found)) paste0("LD_PRELOAD=", found[1]))
+  quit(status = system2(file.path(R.home("bin"), "Rscript"), shQuote(file.path(bench, "vs-vectorised-r.R")), env = env))
 }
 
 # ---- problems ---------------------------------------------------------------------
@@ -44,7 +43,7 @@ problems <- list(
        make = function() fumi::sim_bags(100, 10, n_features = 4980, n_target = 3, n_background = 8),
        n_target = 3, n_background = 8, beta = 30, gamma = 0.001, n_iter = c(r = 8, core = 60)),
   list(name = "20000 digits", make = function() digit_bags(c(1000, 320), c(4, 50)),
-       n_target = 10, n_background = 50, beta = 25, gamma = 0.1, n_iter = c(r = 2, core = 10))
+       n_target = 10, n_background = 50, beta = 25, gamma = 0.1, n_iter = c(r = 2, core = 20))
 )
 lambda <- 0.001
 
@@ -86,11 +85,9 @@ contenders <- function(problem, b) {
        core = function() core(""), portable = function() core("portable"))
 }
 
-# Milliseconds of CPU an iteration, rounds x contenders; who goes first rotates. The attribute
-# holds the largest relative difference of an objective from that of vectorised R.
-measure <- function(problem) {
-  set.seed(1)
-  run <- contenders(problem, problem$make())
+# Milliseconds of CPU an iteration, rounds x contenders; who goes first rotates. `off` is the
+# largest relative difference of a contender's objective from that of vectorised R.
+measure <- function(run) {
   ms <- matrix(NA_real_, rounds, length(run), dimnames = list(NULL, names(run)))
   path <- list()
   for (round in seq_len(rounds)) {
@@ -101,23 +98,25 @@ measure <- function(problem) {
   }
   shared <- seq_along(path$vectorised)
   off <- vapply(path, function(o) max(abs(o[shared] / path$vectorised - 1)), 0)
-  structure(ms, off = off[names(run)])
+  list(ms = ms, off = off[names(run)])
 }
 
 # ---- report ------------------------------------------------------------------------------
 
 # One row a contender other than vectorised R. A row with a wrong answer has no times.
-compare <- function(problem, ms) {
+compare <- function(problem) {
+  set.seed(1)
   b <- problem$make()
-  rival <- setdiff(colnames(ms), "vectorised")
-  off <- attr(ms, "off")[rival]
-  valid <- ifelse(off <= 1e-9, 1, NA)
+  timed(paste("timing", problem$name), measured <- measure(contenders(problem, b)))
+  r <- measured$ms[, "vectorised"]
+  ms <- measured$ms[, -1]
+  off <- measured$off[-1]
+  ms[, off > 1e-9] <- NA
+  least <- apply(ms, 2, min)
   data.frame(
-    problem = problem$name, size = paste(dim(b$x), collapse = "x"), n_positive = b$n_positive,
-    n_target = problem$n_target, n_background = problem$n_background, contender = rival,
-    vectorised_ms = min(ms[, "vectorised"]), ms = valid * apply(ms[, rival], 2, min),
-    ratio = valid * min(ms[, "vectorised"]) / apply(ms[, rival], 2, min),
-    median_ratio = valid * apply(ms[, "vectorised"] / ms[, rival], 2, median),
+    problem = problem$name, d = nrow(b$x), n = ncol(b$x), n_positive = b$n_positive,
+    n_target = problem$n_target, n_background = problem$n_background, contender = colnames(ms),
+    vectorised_ms = min(r), ms = least, ratio = min(r) / least, median_ratio = apply(r / ms, 2, median),
     difference = off, row.names = NULL)
 }
 
@@ -135,7 +134,7 @@ machine <- function() {
   data.frame(
     date = format(Sys.time(), "%Y-%m-%dT%H:%M:%S%z"), commit = paste0(commit, if (changed) "+changes"),
     cpu = first_match("/proc/cpuinfo", "^model name"), load = load,
-    blas = if (grepl("openblas", blas(), ignore.case = TRUE)) "OpenBLAS" else "not OpenBLAS",
+    blas = if (is_openblas()) "OpenBLAS" else "another BLAS",
     kernel = .Call(fumi:::ffi_kernel_name, FALSE), portable = .Call(fumi:::ffi_kernel_name, TRUE))
 }
 
@@ -153,14 +152,11 @@ main <- function() {
   use_libraries(c(lib, .libPaths()))
   here <- machine()
   cat("", paste0(names(here), ": ", unlist(here)), paste("BLAS file:", blas()), "", sep = "\n")
-  if (here$blas != "OpenBLAS") cat("No OpenBLAS was found: vectorised R runs on a slower BLAS than it could.\n\n")
-  rows <- do.call(rbind, lapply(problems, function(problem) {
-    timed(paste("timing", problem$name), ms <- measure(problem))
-    compare(problem, ms)
-  }))
-  shown <- rows[c("problem", "size", "contender", "vectorised_ms", "ms", "ratio", "median_ratio", "difference")]
+  if (!is_openblas()) cat("No OpenBLAS was found: vectorised R runs on a slower BLAS than it could.\n\n")
+  rows <- do.call(rbind, lapply(problems, compare))
   cat("\nCPU milliseconds an iteration, the least of", rounds, "rounds:\n")
-  print(shown, digits = 3, row.names = FALSE)
+  print(rows[c("problem", "d", "n", "contender", "vectorised_ms", "ms", "ratio", "median_ratio", "difference")],
+        digits = 3, row.names = FALSE)
   append_csv(cbind(here, rows))
   decide(rows[rows$problem == problems[[1]]$name & rows$contender == "core", ])
 }
