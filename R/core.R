@@ -36,3 +36,18 @@ normalised_negatives <- function(b, scale) {
   negative <- seq_len(ncol(b$x)) > b$n_positive
   t(b$x[, negative, drop = FALSE]) * scale[negative]
 }
+
+# f(1), ..., f(n) as a list, in which an interrupt keeps what is done: the attribute
+# "interrupted" says whether the list is cut short or its last fit is.
+keep_until_interrupt <- function(n, f) {
+  done <- list()
+  interrupted <- FALSE
+  for (i in seq_len(n)) {
+    stopped <- function(e) if (i == 1) stop(e) else NULL
+    one <- tryCatch(f(i), fumi_error_interrupt = stopped, interrupt = stopped)
+    if (!is.null(one)) done[[i]] <- one
+    interrupted <- is.null(one) || identical(one$stop_reason, "interrupt")
+    if (interrupted) break
+  }
+  structure(done, interrupted = interrupted)
+}

@@ -72,7 +72,7 @@
 #'   Ctrl-C during a fit returns the last whole iteration, with a warning.
 #' @references Jiao, C. and Zare, A. (2016). Multiple instance dictionary learning using
 #'   functions of multiple instances. *International Conference on Pattern Recognition*.
-#'   <arXiv:1511.02825>.
+#'   arXiv:1511.02825.
 #' @seealso [predict.mil_model()], [plot.dlfumi()], [mil_roc()], [one_vs_rest()]
 #' @examples
 #' set.seed(1)
@@ -187,15 +187,14 @@ dlfumi_bridge <- function(b, spec, init, progress) {
   starts <- dlfumi_starts(b, spec, init)
   bar <- fit_progress(progress, spec$n_start, spec$control$max_iter)
   on.exit(bar$done())
-  fits <- list()
-  for (s in seq_len(spec$n_start)) {
-    fits[[s]] <- dlfumi_run(b, scale, starts[[s]], spec, bar$report(s))
-    if (fits[[s]]$stop_reason == "interrupt") break
-  }
+  call <- rlang::caller_env()
+  fits <- keep_until_interrupt(spec$n_start, function(s)
+    dlfumi_run(b, scale, starts[[s]], spec, bar$report(s), call))
+  interrupted <- attr(fits, "interrupted")
   given <- !identical(init, "paper") && spec$control$variant != "exact"
   fits <- lapply(fits, tidy_atoms, b = b, spec = spec, keep_order = given)
-  warn_dlfumi(fits, b, scale, spec)
-  new_dlfumi(fits, b, scale, spec)
+  warn_dlfumi(fits, interrupted, b, scale, spec)
+  new_dlfumi(fits, interrupted, b, scale, spec)
 }
 
 # The order is that of read_param() in src/r_glue.c.
@@ -208,7 +207,7 @@ dlfumi_par <- function(spec) {
     spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap)
 }
 
-dlfumi_run <- function(b, scale, start, spec, report, call = rlang::caller_env(2)) {
+dlfumi_run <- function(b, scale, start, spec, report, call) {
   start <- start()
   out <- .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes,
                dlfumi_par(spec), report)
@@ -250,11 +249,10 @@ tidy_atoms <- function(fit, b, spec, keep_order) {
   fit
 }
 
-warn_dlfumi <- function(fits, b, scale, spec, call = rlang::caller_env(2)) {
-  last <- fits[[length(fits)]]
-  if (last$stop_reason == "interrupt")
-    warn_fumi("Interrupted: the fit holds the last whole iteration (", last$n_iter, ") of start ",
-              length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
+warn_dlfumi <- function(fits, interrupted, b, scale, spec, call = rlang::caller_env(2)) {
+  if (interrupted)
+    warn_fumi("Interrupted: the fit holds the last whole iteration (", fits[[length(fits)]]$n_iter,
+              ") of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
   p <- fits[[1]]$p
   if (length(p) && (all(p < 1e-12) || all(p > 1 - 1e-12))) {
     beta <- log(2) / stats::median(background_residual(fits[[1]], b, scale))
@@ -273,7 +271,7 @@ background_residual <- function(fit, b, scale) {
              fit$codes[background, positive, drop = FALSE])^2)
 }
 
-new_dlfumi <- function(fits, b, scale, spec) {
+new_dlfumi <- function(fits, interrupted, b, scale, spec) {
   final <- vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0)
   best <- fits[[which.min(final)]]
   kinds <- c(target = best$n_target, background = ncol(best$dictionary) - best$n_target)
@@ -284,11 +282,12 @@ new_dlfumi <- function(fits, b, scale, spec) {
     codes = structure(in_user_order(b, best$codes), dimnames = list(atoms, NULL)),
     prob_target = in_user_order(b, c(best$p, numeric(ncol(b$x) - b$n_positive))),
     objective = best$objective, n_iter = best$n_iter, converged = best$stop_reason == "converged",
-    stop_reason = fits[[length(fits)]]$stop_reason, n_target = kinds[["target"]],
+    stop_reason = if (interrupted) "interrupt" else best$stop_reason, n_target = kinds[["target"]],
     n_background = kinds[["background"]], n_dead = stats::setNames(best$n_dead, atoms),
     n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
     gamma = spec$gamma, psi = spec$psi, normalize = spec$normalize, variant = spec$control$variant,
-    combine = spec$combine, score_scale = if (spec$combine == "best") "log", starts = lapply(fits, `[[`, "objective"), spec = spec)
+    combine = spec$combine, score_scale = if (spec$combine == "best") "log",
+    starts = lapply(fits, `[[`, "objective"), spec = spec)
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
   if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
   add_thresholds(object, b)

@@ -11,7 +11,7 @@
 #'   instances of that class's own negative training bags.
 #' @param progress show a progress bar over the classes.
 #' @param object an object made by `one_vs_rest()`.
-#' @param new_data,level,bag as in [predict.mil_model()].
+#' @param new_data,level as in [predict.mil_model()].
 #' @param type the class with the largest score, or all scores.
 #' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`. `predict()`: a data
 #'   frame with `.bag` and `.pred_class`, or with `.bag` and one column `.score_<class>` a class.
@@ -31,13 +31,16 @@ one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
   classes <- if (missing(label)) check_class_list(x) else class_bags(x, bag, label)
   bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
   on.exit(bar$done())
-  fits <- list()
-  for (name in names(classes)) {
-    fits[[name]] <- fitter(classes[[name]], ..., progress = FALSE)
-    fits[[name]]$scale <- if (scale) negative_scale(fits[[name]], classes[[name]])
-    bar$tick(name)
-    if (identical(fits[[name]]$stop_reason, "interrupt")) break
-  }
+  fits <- keep_until_interrupt(length(classes), function(i) {
+    fit <- fitter(classes[[i]], ..., progress = FALSE)
+    fit$scale <- if (scale) negative_scale(fit, classes[[i]])
+    bar$tick(names(classes)[i])
+    fit
+  })
+  if (attr(fits, "interrupted"))
+    warn_fumi("Interrupted: ", length(fits), " of ", length(classes), " classes were trained.",
+              class = "interrupt")
+  fits <- stats::setNames(fits[seq_along(fits)], names(classes)[seq_along(fits)])
   structure(list(fits = fits, scaled = scale), class = "mil_one_vs_rest")
 }
 

@@ -37,7 +37,7 @@ picture_grid <- function(group, draw, n_col = NULL, main = NULL) {
 }
 
 # Curves instead of pictures, when an instance is no image.
-draw_curves <- function(x, colour, main, ylab = "") {
+draw_feature_curves <- function(x, colour, main, ylab = "") {
   shade <- grDevices::adjustcolor(rep_len(colour, ncol(x)), alpha.f = if (ncol(x) > 8) .5 else .9)
   graphics::matplot(seq_len(nrow(x)), x, type = if (nrow(x) > 1) "l" else "p", pch = 1, lty = 1, lwd = 1.5,
                     col = shade, xlab = "feature", ylab = ylab, main = main, font.main = 1, las = 1, bty = "n")

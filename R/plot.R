@@ -28,8 +28,8 @@ plot_atoms <- function(x) {
   if (is.null(x$image_dim)) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4, 2, 1))
     on.exit(graphics::par(old))
-    draw_curves(x$dictionary[, target, drop = FALSE], target_colour, "target atoms")
-    return(draw_curves(x$dictionary[, !target, drop = FALSE], background_colour, "background atoms"))
+    draw_feature_curves(x$dictionary[, target, drop = FALSE], target_colour, "target atoms")
+    return(draw_feature_curves(x$dictionary[, !target, drop = FALSE], background_colour, "background atoms"))
   }
   name <- sub("([a-z])([0-9])", "\\1 \\2", colnames(x$dictionary))
   if (length(name) > 60) name <- sub("background ", "", name)
@@ -102,7 +102,7 @@ plot.bags <- function(x, n_bags = 3, n_instances = 8, ...) {
     old <- graphics::par(mfrow = grDevices::n2mfrow(length(shown)), mar = c(4, 4, 2, 1))
     on.exit(graphics::par(old))
     for (s in seq_along(shown))
-      draw_curves(x$x[, columns[[s]], drop = FALSE], colour[shown[s]], name[shown[s]])
+      draw_feature_curves(x$x[, columns[[s]], drop = FALSE], colour[shown[s]], name[shown[s]])
     return(invisible(x))
   }
   limits <- range(x$x)

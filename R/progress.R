@@ -7,11 +7,11 @@ fit_progress <- function(show, n_start, max_iter) {
   env <- environment()
   status <- ""
   bar <- cli::cli_progress_bar(
-    format = "DL-FUMI {cli::pb_bar} {cli::pb_percent} | {status} | {cli::pb_eta_str}",
+    format = "{cli::pb_bar} {cli::pb_percent} | {status} | {cli::pb_eta_str}",
     total = n_start * max_iter, clear = FALSE, .auto_close = FALSE, .envir = env)
   report <- function(s) function(it, objective) {
-    start <- if (n_start > 1) paste0("start ", s, "/", n_start, ", ") else ""
-    status <<- paste0(start, "iteration ", it, ", objective ", format(objective, digits = 6))
+    start <- if (n_start > 1) paste0("start ", s, "/", n_start, " ") else ""
+    status <<- paste0(start, "iter ", it, " obj ", format(objective, digits = 4))
     cli::cli_progress_update(set = (s - 1) * max_iter + it, id = bar, .envir = env)
   }
   list(report = report, done = function() cli::cli_progress_done(id = bar, .envir = env))

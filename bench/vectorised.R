@@ -12,13 +12,15 @@ vectorised_dlfumi <- function(x, n_positive, start, n_target, lambda, beta, gamm
   a <- list(target = start$codes[-background, positive], background = start$codes[background, positive],
             neg = start$codes[background, -positive])
   path <- numeric(n_iter)
+  rest <- x$pos - d$background %*% a$background
   for (iteration in seq_len(n_iter)) {
-    p <- 1 - exp(-beta * colSums((x$pos - d$background %*% a$background)^2))
+    p <- 1 - exp(-beta * colSums(rest^2))
     old <- d$target
     pull <- gamma * crossprod(old, d$background)
     d <- update_atoms(x, d, a, p, old %*% pull)
     a <- update_codes(x, d, a, p, lambda, inner)
-    path[iteration] <- objective(x, d, a, p, lambda) + sum(pull * crossprod(old, d$background))
+    rest <- x$pos - d$background %*% a$background
+    path[iteration] <- objective(x, d, a, p, lambda, rest) + sum(pull * crossprod(old, d$background))
   }
   path
 }
@@ -80,9 +82,8 @@ code_positive <- function(d, x, a, p, lambda, inner) {
   a[c("target", "background")]
 }
 
-# The first two terms of eq. 4.
-objective <- function(x, d, a, p, lambda) {
-  rest <- x$pos - d$background %*% a$background
+# The first two terms of eq. 4; `rest` is what the background atoms leave of positive bags.
+objective <- function(x, d, a, p, lambda, rest) {
   full <- colSums((rest - d$target %*% a$target)^2)
   fit <- sum(p * full + (1 - p) * colSums(rest^2)) + sum((x$neg - d$background %*% a$neg)^2)
   fit / 2 + lambda * (sum(p * colSums(abs(a$target))) + sum(abs(a$background)) + sum(abs(a$neg)))

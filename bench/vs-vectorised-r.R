@@ -19,7 +19,8 @@ restart_on_openblas <- function() {
   found <- Sys.glob(paste0("/usr/", c("lib*", "lib*/*", "lib*/*/*", "local/lib"), "/libopenblas.so.0"))
   env <- c("FUMI_BENCH_CHILD=1", "OPENBLAS_NUM_THREADS=1",
            if (!is_openblas() && length(found)) paste0("LD_PRELOAD=", found[1]))
-  quit(status = system2(file.path(R.home("bin"), "Rscript"), shQuote(file.path(bench, "vs-vectorised-r.R")), env = env))
+  rscript <- file.path(R.home("bin"), "Rscript")
+  quit(status = system2(rscript, shQuote(file.path(bench, "vs-vectorised-r.R")), env = env))
 }
 
 # ---- problems ---------------------------------------------------------------------

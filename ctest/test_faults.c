@@ -1,0 +1,181 @@
+/* A host without memory and a host that says stop, at each place where the core asks. */
+#include "problem.h"
+
+static const shape SHAPE = {15, 2, 4, 110, 105}; /* two blocks of each label */
+
+/* Each runs one entry of the core on a problem of its own, always the same. */
+typedef fumi_status entry_run(const fumi_host *host);
+
+static problem fixed_problem(dlfumi_variant variant, dlfumi_solver solver) {
+  random_state = 7;
+  problem q = random_problem(SHAPE);
+  q.par.variant = variant;
+  q.par.solver = solver;
+  q.par.max_iter = 4;
+  const double *p = q.s.p;
+  q.s = start_state(&q.x, &q.par, q.s.D, q.s.A);
+  memcpy(q.s.p, p, sizeof(double) * (size_t)q.x.N_pos);
+  return q;
+}
+
+static problem paper_problem(void) { return fixed_problem(DLFUMI_PAPER, DLFUMI_ISTA); }
+
+static fumi_status run_fit(const fumi_host *host) {
+  problem q = paper_problem();
+  return dlfumi_fit(&q.x, &q.par, &q.s, host);
+}
+
+static fumi_status run_step(const fumi_host *host) {
+  problem q = paper_problem();
+  return dlfumi_step(&q.x, &q.par, STEP_CODES, q.s.D, &q.s, host);
+}
+
+static fumi_status run_start_codes(const fumi_host *host) {
+  problem q = paper_problem();
+  return dlfumi_start_codes(&q.x, q.par.T, q.par.K, q.s.D, 1, q.s.A, host);
+}
+
+static fumi_status run_confidence(const fumi_host *host) {
+  problem q = paper_problem();
+  return dlfumi_confidence(&q.x, q.par.T, q.par.K, q.s.D, .05, .05, 1, 0, 1, doubles(q.x.N),
+                           doubles(q.x.N), host);
+}
+
+static fumi_status run_code(const fumi_host *host) {
+  problem q = paper_problem();
+  double gap;
+  return fumi_code(&q.x, q.par.K, q.s.D, .05, 10, 1, q.s.A, &gap, host);
+}
+
+static fumi_status run_kmeans(const fumi_host *host) {
+  problem q = paper_problem();
+  const double u[] = {.1, .5, .9};
+  int n_distinct;
+  return fumi_kmeans(&q.x, 3, u, 10, 1, doubles(q.x.d * 3), &n_distinct, host);
+}
+
+static entry_run *const ENTRIES[] = {run_fit,        run_step, run_start_codes,
+                                     run_confidence, run_code, run_kmeans};
+enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES };
+
+static int succeeded(fumi_status status) {
+  return status == FUMI_OK || status == FUMI_CONVERGED || status == FUMI_MAXIT;
+}
+
+/* ---- no memory --------------------------------------------------------------------- */
+
+static void check_without_memory(entry_run *run) {
+  for (int fail_at = 1;; fail_at++) {
+    recorder r = {.fail_at = fail_at};
+    const fumi_host host = host_of(&r);
+    const fumi_status status = run(&host);
+    arena_release();
+    if (r.allocations < fail_at) {
+      CHECK(succeeded(status) && fail_at > 1);
+      return;
+    }
+    CHECK(status == FUMI_ENOMEM);
+  }
+}
+
+static void test_no_memory(void) {
+  for (int e = 0; e < N_ENTRIES; e++) check_without_memory(ENTRIES[e]);
+}
+
+/* ---- stop -------------------------------------------------------------------------- */
+
+static void check_stopped(entry_run *run) {
+  for (int stop_at = 1;; stop_at++) {
+    recorder r = {.stop_at = stop_at};
+    const fumi_host host = host_of(&r);
+    const fumi_status status = run(&host);
+    arena_release();
+    if (r.polls < stop_at) {
+      CHECK(succeeded(status) && stop_at > 1);
+      return;
+    }
+    CHECK(status == FUMI_STOPPED && r.polls == stop_at);
+  }
+}
+
+static void test_stop(void) {
+  for (int e = 0; e < N_ENTRIES; e++) check_stopped(ENTRIES[e]);
+}
+
+static void check_sane(const problem *q) {
+  for (int k = 0; k < q->par.K; k++)
+    CHECK_NEAR(norm(q->x.d, fumi_ccol(q->s.D, q->x.d, k)), 1, 1e-12);
+  for (int i = 0; i < q->x.N_pos; i++) CHECK(q->s.p[i] >= 0 && q->s.p[i] <= 1);
+  CHECK(all_finite(q->s.A, (ptrdiff_t)q->par.K * q->x.N));
+}
+
+/* The dictionary, p and trace that a run of n_iter iterations returns; of exact codes, the
+ * codes too. Before the first whole iteration there is only the dictionary of the start. */
+static void check_last_whole_iteration(const problem *q) {
+  const dlfumi_variant variant = q->par.variant;
+  problem whole = fixed_problem(variant, q->par.solver);
+  const ptrdiff_t size = (ptrdiff_t)q->x.d * q->par.K;
+  const int n = q->s.n_iter;
+  recorder r = {0};
+  const fumi_host host = host_of(&r);
+  whole.par.max_iter = n;
+  if (n > 0) CHECK(dlfumi_fit(&whole.x, &whole.par, &whole.s, &host) == FUMI_MAXIT);
+  CHECK_NEAR(worst_difference(q->s.D, whole.s.D, size), 0, 1e-12);
+  if (n == 0) return;
+  CHECK_NEAR(worst_difference(q->s.p, whole.s.p, q->x.N_pos), 0, 1e-12);
+  CHECK_NEAR(worst_difference(q->s.trace, whole.s.trace, DLFUMI_TERMS * n), 0, 1e-12);
+  if (variant == DLFUMI_EXACT)
+    CHECK_NEAR(worst_difference(q->s.A, whole.s.A, (ptrdiff_t)q->par.K * q->x.N), 0, 1e-4);
+}
+
+/* One run for each place to stop; returns 0 when the run came to its end instead. */
+static int check_stopped_fit(dlfumi_variant variant, dlfumi_solver solver, int stop_at,
+                             int *n_iter) {
+  problem q = fixed_problem(variant, solver);
+  recorder r = {.stop_at = stop_at};
+  const fumi_host host = host_of(&r);
+  const fumi_status status = dlfumi_fit(&q.x, &q.par, &q.s, &host);
+  const int stopped = r.polls >= stop_at;
+  CHECK(status == (stopped ? FUMI_STOPPED : FUMI_MAXIT));
+  CHECK(r.reports == q.s.n_iter);
+  CHECK(q.s.n_iter >= *n_iter && q.s.n_iter <= *n_iter + 1);
+  CHECK(stopped ? q.s.n_iter < q.par.max_iter : q.s.n_iter == q.par.max_iter);
+  *n_iter = q.s.n_iter;
+  check_sane(&q);
+  check_last_whole_iteration(&q);
+  arena_release();
+  return stopped;
+}
+
+static void test_stopped_fit(void) {
+  const struct {
+    dlfumi_variant variant;
+    dlfumi_solver solver;
+  } ways[] = {{DLFUMI_PAPER, DLFUMI_ISTA},
+              {DLFUMI_MATLAB, DLFUMI_ISTA},
+              {DLFUMI_EXACT, DLFUMI_ACTIVE},
+              {DLFUMI_EXACT, DLFUMI_ISTA}};
+  for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+    int n_iter = 0, stop_at = 1;
+    while (check_stopped_fit(ways[w].variant, ways[w].solver, stop_at, &n_iter)) stop_at++;
+    CHECK(stop_at > 4 * 4); /* four blocks in each of four iterations */
+  }
+}
+
+/* A stopped step leaves the dictionary as it was: half the statistics make no atoms. */
+static void test_stopped_atoms(void) {
+  problem q = paper_problem(), before = paper_problem();
+  recorder r = {.stop_at = 2};
+  const fumi_host host = host_of(&r);
+  CHECK(dlfumi_step(&q.x, &q.par, STEP_ATOMS, q.s.D, &q.s, &host) == FUMI_STOPPED);
+  CHECK(worst_difference(q.s.D, before.s.D, (ptrdiff_t)q.x.d * q.par.K) == 0);
+  arena_release();
+}
+
+int main(void) {
+  RUN(test_no_memory);
+  RUN(test_stop);
+  RUN(test_stopped_fit);
+  RUN(test_stopped_atoms);
+  return mu_report();
+}

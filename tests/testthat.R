@@ -1,0 +1,4 @@
+library(testthat)
+library(fumi)
+
+test_check("fumi")

@@ -1,0 +1,387 @@
+# Four bags p, q, r, s of three instances each; p and r are positive.
+instances <- function() {
+  set.seed(1)
+  matrix(rnorm(72), 12, dimnames = list(NULL, letters[1:6]))
+}
+ids <- rep(c("p", "q", "r", "s"), each = 3)
+per_bag <- c(1, 0, 1, 0)
+per_instance <- rep(per_bag, each = 3)
+
+as_frame <- function(x, ...) data.frame(x, id = ids, y = per_instance, ...)
+as_matrices <- function(x, by = ids) lapply(split(seq_len(nrow(x)), by), function(i) x[i, , drop = FALSE])
+
+# The same data through every door: each is a list of the arguments of bags().
+named_doors <- function(x) {
+  d <- as_frame(x)
+  list(
+    matrix = list(x, ids, per_bag),
+    "labels by instance" = list(x, ids, per_instance),
+    "data frame, names of columns" = list(d, "id", "y"),
+    "data frame, vectors" = list(as.data.frame(x), bag = ids, label = per_instance),
+    "named list" = list(as_matrices(x), per_bag),
+    "list with ids" = list(unname(as_matrices(x)), per_bag, bag = unique(ids)),
+    "list of data frames" = list(lapply(as_matrices(x), as.data.frame), per_bag),
+    "formula with a dot" = list(mi(y, id) ~ ., data = d),
+    "formula with names" = list(mi(y, id) ~ a + b + c + d + e + f, data = d),
+    "formula with a column taken out" = list(mi(y, id) ~ . - z, data = data.frame(d, z = 9)),
+    bags = list(bags(x, ids, per_bag)))
+}
+
+test_that("every door gives the same bags and the same fit", {
+  x <- instances()
+  reference <- bags(x, ids, per_bag)
+  fit <- function(args) {
+    set.seed(3)
+    do.call(dlfumi, c(args, list(n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 3))))
+  }
+  doors <- named_doors(x)
+  for (door in names(doors)) {
+    expect_identical(do.call(bags, doors[[door]]), reference, info = door)
+    expect_identical(fit(doors[[door]]), fit(list(reference)), info = door)
+  }
+})
+
+test_that("doors without names agree too: unnamed list, array of images", {
+  x <- unname(instances())
+  numbered <- rep(1:4, each = 3)
+  reference <- bags(x, numbered, per_bag, image_dim = c(2, 3))
+  expect_identical(bags(unname(as_matrices(x)), per_bag, image_dim = c(2, 3)), reference)
+  images <- array(t(x), c(2, 3, 12))
+  expect_identical(bags(images, numbered, per_bag), reference)
+  expect_identical(as.matrix(bags(images, numbered, per_bag))[5, ], c(images[, , 5]))
+  by_bag <- lapply(split(1:12, numbered), function(i) images[, , i])
+  expect_identical(bags(by_bag, per_bag), reference)
+})
+
+test_that("interleaved bags keep the order of the user through every door that can hold them", {
+  x <- instances()
+  set.seed(2)
+  mixed <- sample(12)
+  d <- as_frame(x)[mixed, ]
+  b <- bags(x[mixed, ], ids[mixed], per_instance[mixed])
+  expect_identical(as.matrix(b), x[mixed, ])
+  expect_identical(as.data.frame(b)$bag, ids[mixed])
+  expect_identical(b$ids, unique(ids[mixed]))
+  expect_identical(summary(b)$label, factor(per_bag[match(b$ids, unique(ids))]))
+  expect_identical(bags(d, "id", "y"), b)
+  expect_identical(bags(mi(y, id) ~ ., data = d), b)
+})
+
+test_that("a formula takes columns by name, whatever they are called, and from data first", {
+  x <- instances()
+  d <- as_frame(x)
+  id <- "not this one"
+  expect_identical(bags(mi(y, id) ~ c + a, data = d), bags(x[, c("c", "a")], ids, per_bag))
+  expect_identical(bags(mi(y, id) ~ . - b - e, data = d), bags(x[, -c(2, 5)], ids, per_bag))
+  outside <- d$y
+  expect_identical(bags(mi(outside, id) ~ a + b, data = d), bags(x[, 1:2], ids, per_bag))
+  names(d)[1:2] <- c("a b", "2nd")
+  expect_identical(bags(mi(y, id) ~ ., data = d)$features, c("a b", "2nd", "c", "d", "e", "f"))
+  expect_identical(bags(mi(y, id) ~ `2nd` + c, data = d)$features, c("2nd", "c"))
+  d$hidden <- rep(c(TRUE, FALSE, FALSE), 4) & d$y == 1
+  expect_identical(as.data.frame(bags(mi(y, id) ~ ., data = d, truth = "hidden"))$truth, d$hidden)
+})
+
+# ---- labels ------------------------------------------------------------------
+
+test_that("labels of every kind mean the same", {
+  x <- instances()
+  y <- per_bag == 1
+  cases <- list(
+    "0/1" = list(per_bag, NULL, c("0", "1")),
+    integer = list(as.integer(per_bag), NULL, c("0", "1")),
+    "-1/1" = list(2 * per_bag - 1, NULL, c("-1", "1")),
+    logical = list(y, NULL, c("FALSE", "TRUE")),
+    factor = list(factor(y, c(FALSE, TRUE), c("z", "a")), NULL, c("z", "a")),
+    "factor, first level named" = list(factor(!y, c(FALSE, TRUE), c("z", "a")), "z", c("a", "z")),
+    character = list(ifelse(y, "a", "z"), "a", c("z", "a")),
+    "1/2" = list(ifelse(y, 2, 1), 2, c("1", "2")),
+    "0/1 turned round" = list(1 - per_bag, 0, c("1", "0")))
+  for (name in names(cases)) for (each in c(1, 3)) {
+    b <- bags(x, ids, rep(cases[[name]][[1]], each = each), positive = cases[[name]][[2]])
+    expect_identical(b$label, y, info = name)
+    expect_identical(b$classes, cases[[name]][[3]], info = name)
+  }
+})
+
+test_that("one value is enough for data to predict on", {
+  x <- instances()
+  expect_identical(bags(x, ids, rep("yes", 4), positive = "yes")$label, rep(TRUE, 4))
+  expect_identical(bags(x, ids, rep("yes", 4), positive = "no")$label, rep(FALSE, 4))
+  expect_identical(bags(x, ids, rep(0, 4))$label, rep(FALSE, 4))
+})
+
+test_that("labels with names go to the bags that they name", {
+  x <- instances()
+  named <- c(s = 0, r = 1, q = 0, p = 1)
+  expect_identical(bags(x, ids, named), bags(x, ids, per_bag))
+  expect_identical(bags(as_matrices(x), named), bags(x, ids, per_bag))
+  # ... also when each bag is a single instance.
+  one_each <- letters[1:12]
+  named <- setNames(rep(1:0, 6), rev(one_each))
+  expect_identical(bags(x, one_each, named)$label, rep(c(FALSE, TRUE), 6))
+})
+
+test_that("labels in order go to the bags as they first appear", {
+  x <- instances()
+  order <- c(10:12, 4:6, 1:3, 7:9)
+  expect_identical(bags(x[order, ], ids[order], c(0, 0, 1, 1))$ids, c("s", "q", "p", "r"))
+  expect_identical(bags(x[order, ], ids[order], c(0, 0, 1, 1))$label, c(FALSE, FALSE, TRUE, TRUE))
+})
+
+test_that("ids are kept as they are written, whatever the options", {
+  x <- instances()
+  id_of <- function(values) bags(x, rep(values, each = 3), per_bag)$ids
+  expect_identical(id_of(c(1e5, 1e15, 3, 20)), c("100000", "1000000000000000", "3", "20"))
+  expect_identical(id_of(factor(c("d", "c", "b", "a"))), c("d", "c", "b", "a"))
+  expect_identical(bags(x, rep(c(TRUE, FALSE), each = 6), 1:0)$ids, c("TRUE", "FALSE"))
+  plain <- id_of(c(0.5, 1e5, 2, 3))
+  old <- options(OutDec = ",", scipen = 100)
+  on.exit(options(old))
+  expect_identical(id_of(c(0.5, 1e5, 2, 3)), plain)
+})
+
+# ---- truth, images, names ----------------------------------------------------
+
+test_that("truth is kept in the order of the user and read like labels", {
+  x <- instances()
+  truth <- per_instance == 1 & c(TRUE, FALSE, FALSE)
+  in_frame <- function(t, ...) as.data.frame(bags(x, ids, per_bag, truth = t, ...))$truth
+  expect_identical(in_frame(truth), truth)
+  expect_identical(in_frame(as.integer(truth)), truth)
+  expect_identical(in_frame(factor(truth, labels = c("no", "yes"))), truth)
+  expect_identical(as.data.frame(bags(as_frame(x, t = truth), "id", "y", truth = "t"))$truth, truth)
+  by_bag <- split(truth, ids)
+  expect_identical(as.data.frame(bags(as_matrices(x), per_bag, truth = by_bag))$truth, truth)
+  words <- ifelse(truth, "yes", "no")
+  expect_identical(as.data.frame(bags(x, ids, c("yes", "no")[c(1, 2, 1, 2)], positive = "yes",
+                                      truth = words))$truth, truth)
+  expect_warning(bags(x, ids, per_bag, truth = rep(TRUE, 12)), class = "fumi_warning_truth")
+})
+
+test_that("no method looks at the truth", {
+  x <- instances()
+  fit <- function(...) {
+    set.seed(5)
+    dlfumi(x, ids, per_bag, ..., n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 2))
+  }
+  expect_identical(fit(truth = per_instance), fit())
+})
+
+test_that("image_dim is checked and kept", {
+  x <- unname(instances())
+  expect_identical(bags(x, ids, per_bag, image_dim = c(2, 3))$image_dim, 2:3)
+  expect_null(bags(x, ids, per_bag)$image_dim)
+  bad <- list(c(2, 4), 6, c(1, 2, 3), c(NA, 6), "6", c(-2, -3), c(1.5, 4))
+  for (dim in bad)
+    expect_error(bags(x, ids, per_bag, image_dim = dim), "`image_dim`", class = "fumi_error_input",
+                 info = deparse(dim))
+})
+
+test_that("names of features are kept, even odd ones, and never used as keys", {
+  x <- instances()
+  expect_identical(bags(x, ids, per_bag)$features, letters[1:6])
+  expect_null(bags(unname(x), ids, per_bag)$features)
+  for (names in list(rep("a", 6), c("", letters[2:6]), c("\u00e9", "a b", "1", "if", "..", "NA"))) {
+    colnames(x) <- names
+    b <- bags(x, ids, per_bag)
+    expect_identical(b$features, names)
+    expect_identical(as.matrix(b), x)
+  }
+})
+
+test_that("integers, logicals and single columns are taken as numbers", {
+  whole <- matrix(1:12, 12)
+  expect_identical(bags(whole, ids, per_bag), bags(whole + 0, ids, per_bag))
+  expect_identical(as.matrix(bags(whole > 6, ids, per_bag)), (whole > 6) + 0)
+  expect_identical(nrow(bags(whole, ids, per_bag)$x), 1L)
+})
+
+test_that("bags of one instance, and a single bag, are bags", {
+  x <- instances()
+  expect_length(bags(x, 1:12, rep(0:1, 6)), 12)
+  expect_length(bags(x[1, , drop = FALSE], "only", 1), 1)
+})
+
+# ---- what bags() leaves alone --------------------------------------------------
+
+test_that("the input and the random numbers are left as they were", {
+  x <- instances()
+  d <- as_frame(x)
+  before <- list(unserialize(serialize(x, NULL)), unserialize(serialize(d, NULL)))
+  set.seed(4)
+  state <- .Random.seed
+  b <- bags(x, ids, per_bag, truth = per_instance)
+  bags(d, "id", "y")
+  bags(mi(y, id) ~ ., data = d)
+  expect_identical(.Random.seed, state)
+  dlfumi(x, ids, per_bag, n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 2))
+  expect_identical(list(x, d), before)
+  expect_false(identical(.Random.seed, state))
+})
+
+test_that("options of the session change nothing", {
+  x <- instances()
+  run <- function() {
+    set.seed(6)
+    dlfumi(as_frame(x), "id", "y", n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 3))
+  }
+  plain <- run()
+  old <- options(OutDec = ",", scipen = 100, warn = 2, digits = 3, stringsAsFactors = FALSE)
+  on.exit(options(old))
+  expect_identical(run(), plain)
+})
+
+# ---- what is refused -------------------------------------------------------------
+
+# Runs `door` with the good arguments, some replaced: the error must have its class and name
+# the argument, and x and the random numbers must be as before.
+expect_refused <- function(door, good, cases) {
+  for (name in names(cases)) {
+    args <- good
+    args[names(cases[[name]]$with)] <- cases[[name]]$with
+    set.seed(1)
+    state <- .Random.seed
+    e <- rlang::catch_cnd(do.call(door, args), "error")
+    if (is.null(e)) {
+      fail(paste(name, "is accepted"))
+      next
+    }
+    expect_identical(class(e)[1], paste0("fumi_error_", cases[[name]]$class), info = name)
+    expect_match(conditionMessage(e), paste0("`", cases[[name]]$names, "`"), fixed = TRUE, info = name)
+    expect_identical(.Random.seed, state, info = name)
+  }
+}
+case <- function(with, class, names) list(with = with, class = class, names = names)
+hole <- function(value, row = 3, column = 2) {
+  x <- instances()
+  x[row, column] <- value
+  list(x = x)
+}
+
+test_that("bad instances are refused, by bags() and by dlfumi()", {
+  x <- instances()
+  cases <- list(
+    character = case(list(x = matrix("a", 12, 2)), "type", "x"),
+    complex = case(list(x = x + 1i), "type", "x"),
+    raw = case(list(x = matrix(as.raw(1:12), 12)), "type", "x"),
+    vector = case(list(x = 1:12), "type", "x"),
+    "four dimensions" = case(list(x = array(0, c(2, 2, 2, 2))), "type", "x"),
+    "NULL" = case(list(x = NULL), "type", "x"),
+    "a function" = case(list(x = mean), "type", "x"),
+    "factor column" = case(list(x = data.frame(a = 1:12, shade = gl(2, 6))), "type", "x"),
+    "character column" = case(list(x = data.frame(a = 1:12, shade = letters[1:12])), "type", "x"),
+    "date column" = case(list(x = data.frame(a = Sys.Date() + 1:12)), "type", "x"),
+    "list column" = case(list(x = data.frame(a = I(as.list(1:12)))), "type", "x"),
+    "no rows" = case(list(x = x[0, ]), "empty", "x"),
+    "no columns" = case(list(x = x[, 0]), "empty", "x"),
+    "no columns in a data frame" = case(list(x = data.frame(x)[0]), "empty", "x"),
+    "NA" = case(hole(NA), "nonfinite", "x"),
+    "NaN" = case(hole(NaN), "nonfinite", "x"),
+    "Inf" = case(hole(Inf), "nonfinite", "x"),
+    "-Inf" = case(hole(-Inf), "nonfinite", "x"))
+  good <- list(x = x, bag = ids, label = per_bag)
+  expect_refused(bags, good, cases)
+  expect_refused(dlfumi, c(good, n_target = 1, n_background = 2), cases)
+})
+
+test_that("the first bad value is named by instance and feature, a bad column by its name", {
+  expect_error(bags(hole(NA, 7, 5)$x, ids, per_bag), "instance 7, feature 5")
+  expect_error(bags(hole(Inf, 12, 1)$x, ids, per_bag), "instance 12, feature 1")
+  expect_error(bags(data.frame(a = 1:12, shade = gl(2, 6)), ids, per_bag), "shade")
+  expect_error(bags(list(instances(), hole(NA, 2, 4)$x), 0:1), "x[[2]]", fixed = TRUE)
+})
+
+test_that("a sparse matrix is refused with the way out", {
+  sparse <- structure(matrix(0, 12, 3), class = c("dgCMatrix", "Matrix"))
+  expect_error(bags(sparse, ids, per_bag), "as.matrix()", fixed = TRUE, class = "fumi_error_type")
+})
+
+test_that("bad bags and labels are refused, by bags() and by dlfumi()", {
+  x <- instances()
+  cases <- list(
+    "bag NA" = case(list(bag = c(NA, ids[-1])), "nonfinite", "bag"),
+    "bag too short" = case(list(bag = ids[-1]), "input", "bag"),
+    "bag a list" = case(list(bag = as.list(ids)), "input", "bag"),
+    "bag NULL" = case(list(bag = NULL), "input", "bag"),
+    "label too short" = case(list(label = 0:1), "input", "label"),
+    "label NULL" = case(list(label = NULL), "input", "label"),
+    "label a list" = case(list(label = as.list(per_bag)), "input", "label"),
+    "label NA" = case(list(label = c(1, NA, 1, 0)), "nonfinite", "label"),
+    "label 1/2" = case(list(label = per_bag + 1), "label", "label"),
+    "label of three levels" = case(list(label = factor(c("a", "b", "c", "a"))), "label", "label"),
+    "label of three numbers" = case(list(label = c(0, 1, 2, 1)), "label", "label"),
+    "label of words" = case(list(label = c("a", "b", "a", "b")), "label", "positive"),
+    "names that are no bags" = case(list(label = setNames(per_bag, c("p", "q", "r", "t"))), "label", "label"),
+    "both labels in a bag" = case(list(label = rep(0:1, 6)), "label", "label"),
+    "positive is no label" = case(list(positive = "z"), "label", "positive"),
+    "positive twice" = case(list(positive = 0:1), "label", "positive"),
+    "positive NA" = case(list(positive = NA), "label", "positive"),
+    "truth too short" = case(list(truth = 0:1), "input", "truth"),
+    "truth NA" = case(list(truth = c(NA, per_instance[-1])), "nonfinite", "truth"),
+    "unknown argument" = case(list(postive = 1), "argument", "positive"))
+  good <- list(x = x, bag = ids, label = per_bag)
+  expect_refused(bags, good, cases)
+  expect_refused(dlfumi, c(good, n_target = 1, n_background = 2), cases)
+  expect_error(bags(x, ids, rep(0:1, 6)), "bag p")
+  expect_error(bags(x, ids[-1], per_bag), "12.*11")
+})
+
+test_that("what is missing is named, whatever the door", {
+  x <- instances()
+  d <- as_frame(x)
+  for (call in expression(bags(x, ids), bags(x, label = per_bag), bags(d, "id"), bags(d, label = "y"),
+                          bags(as_matrices(x)), bags(mi(y, id) ~ .)))
+    expect_error(eval(call), "`label`|`data`", class = "fumi_error_input", info = deparse(call))
+  expect_error(bags(x, ids, per_bag, NULL, 3), class = "fumi_error_argument")
+})
+
+test_that("bad data frames and formulas are refused", {
+  x <- instances()
+  d <- as_frame(x)
+  expect_error(bags(d, "nope", "y"), "`bag`", class = "fumi_error_column")
+  expect_error(bags(d, "id", "nope"), "`label`", class = "fumi_error_column")
+  expect_error(bags(d, "id", "y", truth = "nope"), "`truth`", class = "fumi_error_column")
+  cases <- list(
+    list(y ~ a, "input"), list(~ a, "input"), list(mi(y, id) ~ 1, "empty"),
+    list(mi(y, id) ~ log(a), "column"), list(mi(y, id) ~ a:b, "column"), list(mi(y, id) ~ nope, "column"),
+    list(mi(y, nope) ~ a, "column"), list(mi(y) ~ a, "input"))
+  for (case in cases)
+    expect_error(bags(case[[1]], data = d), "`x`|`data`", class = paste0("fumi_error_", case[[2]]),
+                 info = deparse(case[[1]]))
+  expect_error(bags(mi(y, id) ~ a, data = x), "`data`", class = "fumi_error_input")
+  d$a[2] <- NA
+  expect_error(bags(mi(y, id) ~ ., data = d), "`data`", class = "fumi_error_nonfinite")
+})
+
+test_that("bad lists are refused", {
+  x <- instances()
+  two <- list(x[1:6, ], x[7:12, ])
+  cases <- list(
+    "no bag" = case(list(x = list()), "empty", "x"),
+    "vectors" = case(list(x = list(1:3, 1:3)), "type", "x[[1]]"),
+    "other width" = case(list(x = list(x, x[, 1:2])), "input", "x"),
+    "other names" = case(list(x = list(x, x[, 6:1])), "input", "x"),
+    "an empty bag" = case(list(x = list(x, x[0, ])), "empty", "x[[2]]"),
+    "same id twice" = case(list(bag = c("a", "a")), "input", "bag"),
+    "too few ids" = case(list(bag = "a"), "input", "bag"),
+    "id missing" = case(list(bag = c("a", NA)), "nonfinite", "bag"),
+    "too few labels" = case(list(label = 1), "input", "label"))
+  expect_refused(bags, list(x = two, label = 0:1), cases)
+  expect_s3_class(tryCatch(bags(matrix(as.list(1:12), 12), bag = ids, label = per_bag), error = identity),
+                  "fumi_error")
+})
+
+test_that("levels of `bag` without an instance are dropped with a warning", {
+  x <- instances()
+  expect_warning(b <- bags(x, factor(ids, c("p", "q", "r", "s", "t", "u")), per_bag), "t, u",
+                 class = "fumi_warning_empty_bag")
+  expect_identical(b, bags(x, ids, per_bag))
+})
+
+test_that("a fit needs both labels", {
+  x <- instances()
+  for (label in list(rep(1, 4), rep(0, 4)))
+    expect_error(dlfumi(x, ids, label, n_target = 1, n_background = 1), "`label`", class = "fumi_error_label")
+  expect_error(dlfumi(x[1, , drop = FALSE], 1, 1, n_target = 1, n_background = 1), class = "fumi_error_label")
+})

@@ -1,0 +1,73 @@
+test_that("the scale of an instance is one over its norm, or 1", {
+  x <- cbind(c(3, 4), c(0, 0), c(1e200, 1e200), c(-1e-200, 0))
+  expect_equal(instance_scale(x, "unit"), c(1 / 5, 0, 1 / (sqrt(2) * 1e200), 1e200))
+  expect_identical(instance_scale(x, "none"), rep(1, 4))
+  expect_identical(instance_scale(x[, 0], "unit"), numeric())
+})
+
+test_that("a scale is finite, and puts the norm at 1, at both ends of the range of doubles", {
+  ends <- cbind(rep(1e308, 3), rep(1e-310, 3), rep(5e-324, 3))
+  scale <- instance_scale(ends, "unit")
+  expect_true(all(is.finite(scale)))
+  norm <- sqrt(colSums((ends * rep(scale, each = 3))^2))
+  expect_true(all(abs(norm - 1) < 1e-6 | norm == 0))
+})
+
+test_that("the portable loops are chosen by option or environment, and agree", {
+  old <- options(fumi.simd = NULL)
+  env <- Sys.getenv("FUMI_SIMD", NA)
+  on.exit({
+    options(old)
+    if (is.na(env)) Sys.unsetenv("FUMI_SIMD") else Sys.setenv(FUMI_SIMD = env)
+  })
+  Sys.unsetenv("FUMI_SIMD")
+  expect_false(portable())
+  Sys.setenv(FUMI_SIMD = "portable")
+  expect_true(portable())
+  options(fumi.simd = "fast")
+  expect_false(portable())
+  options(fumi.simd = "portable")
+  expect_true(portable())
+
+  set.seed(1)
+  b <- sim_bags(n_bags = 6, n_features = 7)
+  fit <- function() {
+    set.seed(2)
+    dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 5))
+  }
+  slow <- fit()
+  slow_score <- predict(slow, b)$.score
+  options(fumi.simd = NULL)
+  Sys.unsetenv("FUMI_SIMD")
+  expect_equal(fit()$dictionary, slow$dictionary, tolerance = 1e-10)
+  expect_equal(predict(slow, b)$.score, slow_score, tolerance = 1e-8)
+})
+
+test_that("a failure of the core becomes a classed error", {
+  expect_error(check_status("memory"), class = "fumi_error_memory")
+  expect_error(check_status("singular"), class = "fumi_error_singular")
+  for (fine in c("ok", "converged", "max_iter", "interrupt")) expect_silent(check_status(fine))
+})
+
+test_that("data that overflow or are zero throughout are refused", {
+  x <- matrix(c(1, 2, 3, 4), 2)
+  expect_silent(check_scaled(x, c(1, 1)))
+  expect_silent(check_scaled(x * 1e99, c(1, 1)))
+  expect_error(check_scaled(x * 1e101, c(1, 1)), "`x`", class = "fumi_error_scale")
+  expect_error(check_scaled(-x * 1e101, c(1, 1)), class = "fumi_error_scale")
+  expect_silent(check_scaled(x * 1e101, c(1, 1) / 1e101))
+  expect_error(check_scaled(x * 0, c(0, 0)), "`x`", class = "fumi_error_scale")
+})
+
+test_that("positive_sd never divides by 0", {
+  expect_identical(positive_sd(c(1, 3)), sd(c(1, 3)))
+  expect_identical(positive_sd(c(2, 2)), 1)
+  expect_identical(positive_sd(7), 1)
+})
+
+test_that("the negatives are one a row, normalised", {
+  x <- rbind(c(3, 4), c(5, 12), c(0, 2))
+  b <- bags(x, 1:3, c(0, 1, 0))
+  expect_equal(normalised_negatives(b, instance_scale(b$x, "unit")), rbind(c(.6, .8), c(0, 1)))
+  expect_equal(normalised_negatives(b, rep(1, 3)), x[c(1, 3), ])
+})
