@@ -15,14 +15,17 @@ check_status <- function(status, call = rlang::caller_env(2)) {
                                       class = "singular", call = call)
 }
 
-# Squares must not overflow, and something must be there to learn from.
-check_scaled <- function(x, scale, call = rlang::caller_env(2)) {
-  largest <- max(abs(range(x)))
-  if (all(scale == 1) && largest > 1e100)
-    stop_fumi("`x` must stay below 1e100 with `normalize = \"none\"`, but its largest value is ",
-              signif(largest, 3), ": rescale the data.", class = "scale", call = call)
+# What every fitter needs of its bags: both labels, something to learn from, and squares
+# that do not overflow.
+check_trainable <- function(b, normalize, call = rlang::caller_env()) {
+  check_both_labels(b, call)
+  largest <- max(abs(range(b$x)))
   if (largest == 0)
     stop_fumi("`x` must not be zero throughout.", class = "scale", call = call)
+  if (normalize == "none" && largest > 1e100)
+    stop_fumi("`x` must stay below 1e100 with `normalize = \"none\"`, but its largest value is ",
+              signif(largest, 3), ": rescale the data.", class = "scale", call = call)
+  b
 }
 
 # sd, or 1 where that is 0: a divisor for standardised scores.

@@ -97,7 +97,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$keep_background <- check_flag(keep_background, "keep_background")
   spec$control <- control
   progress <- check_flag(progress, "progress")
-  b <- check_both_labels(bags(x, ...))
+  b <- check_trainable(bags(x, ...), spec$normalize)
   check_dlfumi_sizes(b, spec)
   dlfumi_bridge(b, spec, init, progress)
 }
@@ -183,7 +183,6 @@ check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
 
 dlfumi_bridge <- function(b, spec, init, progress) {
   scale <- instance_scale(b$x, spec$normalize)
-  check_scaled(b$x, scale)
   starts <- dlfumi_starts(b, spec, init)
   bar <- fit_progress(progress, spec$n_start, spec$control$max_iter)
   on.exit(bar$done())

@@ -18,7 +18,10 @@ prob_instances <- function(object, x, ...) UseMethod("prob_instances")
 code_instances <- function(object, x, ...) UseMethod("code_instances")
 
 #' @export
-prob_instances.default <- function(object, x, ...) stop_no_meaning(object, "prob")
+prob_instances.default <- function(object, x, ...) {
+  if (is.null(object$logistic)) stop_no_meaning(object, "prob")
+  stats::plogis(object$logistic[[1]] + object$logistic[[2]] * score_instances(object, x, ...))
+}
 #' @export
 code_instances.default <- function(object, x, ...) stop_no_meaning(object, "codes")
 
@@ -124,6 +127,17 @@ add_thresholds <- function(object, b) {
     choose_threshold(pooled, b$label[match(names(pooled), b$ids)])
   }
   object$thresholds <- c(max = cut("max"), mean = cut("mean"), lse = cut("lse"))
+  object
+}
+
+# A logistic curve from training bag scores to probabilities, with Platt's (1999) smoothed
+# targets, for methods that have no probability of their own.
+add_logistic <- function(object, b) {
+  score <- pool_bags(score_instances(object, b$x), b$ids[b$bag])
+  positive <- b$label[match(names(score), b$ids)]
+  target <- ifelse(positive, (sum(positive) + 1) / (sum(positive) + 2), 1 / (sum(!positive) + 2))
+  fit <- stats::glm.fit(cbind(1, score), target, family = stats::quasibinomial())
+  object$logistic <- unname(fit$coefficients)
   object
 }
 
@@ -262,8 +276,7 @@ loss_path <- function(object) {
 print.dlfumi <- function(x, digits = 4, ...) {
   path <- x$objective$objective
   cat("DL-FUMI fit (variant \"", x$variant, "\")\n", sep = "")
-  cat("  bags:       ", x$n_bags[["positive"]], " positive, ", x$n_bags[["negative"]],
-      " negative (", length(x$bag), " instances of ", x$n_features, " features)\n", sep = "")
+  print_model_data(x)
   cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x), "\n", sep = "")
   cat("  parameters: lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ", x$psi,
       ", normalize \"", x$normalize, "\"\n", sep = "")
@@ -309,4 +322,19 @@ print.summary.dlfumi <- function(x, digits = 3, ...) {
   cat("\nAtoms (share of instances that use it, share of the codes' energy, times found unused):\n")
   print(x$atoms, digits = digits, row.names = FALSE)
   invisible(x)
+}
+
+#' @rdname mil_model-methods
+#' @export
+print.mil_model <- function(x, digits = 4, ...) {
+  cat(x$method, " fit\n", sep = "")
+  print_model_data(x)
+  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
+      "\" above)\n", sep = "")
+  invisible(x)
+}
+
+print_model_data <- function(x) {
+  cat("  bags:       ", x$n_bags[["positive"]], " positive, ", x$n_bags[["negative"]],
+      " negative (", length(x$bag), " instances of ", x$n_features, " features)\n", sep = "")
 }

@@ -1,0 +1,68 @@
+#' Single-instance learner
+#'
+#' Gives every instance the label of its bag and trains an ordinary classifier: the baseline of
+#' baselines, and the smallest example of a method in this package.
+#'
+#' @details
+#' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))}, `"svm"` the
+#' same with the squared hinge, both by LiblineaR, with \eqn{y_i} the label of the bag and \eqn{c_i}
+#' balancing the classes. The defaults are ours. The score is \eqn{w'x + b}.
+#'
+#' @inheritParams dlfumi
+#' @param classifier `"logistic"`, `"svm"`, or a list of two functions: `fit(x, y)`, which takes an
+#'   instances x features matrix and logical labels and returns a model, and `score(model, x)`, which
+#'   returns one number an instance.
+#' @param cost \eqn{C}, the weight of the loss.
+#' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. A classifier of
+#'   your own is kept in it, functions and all.
+#' @references Ray, S. and Craven, M. (2005). Supervised versus multiple instance learning: an empirical
+#'   comparison. *International Conference on Machine Learning*.
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20)
+#' fit <- sil(b)
+#' fit
+#' mil_roc(fit, b)
+#' @export
+sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize = c("unit", "none"),
+                progress = FALSE) {
+  spec <- list(classifier = check_classifier(classifier),
+               cost = check_number(cost, "cost", above = 0),
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+  sil_bridge(check_trainable(bags(x, ...), spec$normalize), spec)
+}
+
+check_classifier <- function(classifier, call = rlang::caller_env()) {
+  if (!is.list(classifier))
+    return(check_choice(classifier, c("logistic", "svm"), "classifier", call = call))
+  if (!is.function(classifier$fit) || !is.function(classifier$score))
+    stop_fumi("`classifier` must have two functions, `fit` and `score`.", call = call)
+  classifier
+}
+
+sil_bridge <- function(b, spec) {
+  x <- t(b$x) * instance_scale(b$x, spec$normalize)
+  y <- b$label[b$bag]
+  model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y) else linear_classifier(x, y, spec)
+  object <- new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
+  add_logistic(add_thresholds(object, b), b)
+}
+
+# Weights of a linear classifier, the bias last, positive for positive bags.
+linear_classifier <- function(x, y, spec) {
+  type <- c(logistic = 0, svm = 1)[[spec$classifier]]
+  weight <- c(positive = 1, negative = 1) * length(y) / (2 * c(sum(y), sum(!y)))
+  fit <- LiblineaR::LiblineaR(x, factor(ifelse(y, "positive", "negative")), type = type,
+                              cost = spec$cost, bias = 1, wi = weight)
+  sign <- if (fit$ClassNames[1] == "positive") 1 else -1
+  list(weights = sign * unname(fit$W[1, seq_len(ncol(x))]), bias = sign * fit$W[[1, ncol(x) + 1]])
+}
+
+#' @export
+score_instances.sil <- function(object, x, ..., call = rlang::caller_env(2)) {
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  scale <- instance_scale(x, object$normalize)
+  classifier <- object$spec$classifier
+  if (is.list(classifier)) return(as.numeric(classifier$score(object$model, t(x) * scale)))
+  drop(crossprod(x, object$model$weights)) * scale + object$model$bias
+}

@@ -1,0 +1,98 @@
+# What every method must satisfy. A new method joins by one line in `mil_methods`.
+
+mil_methods <- list(
+  dlfumi = function(b, ...) dlfumi(b, ..., n_target = 1, n_background = 3),
+  sil = function(b, ...) sil(b, ...))
+
+contract_bags <- function() {
+  set.seed(101)
+  b <- sim_bags(n_bags = 40, bag_size = 6, n_features = 15, n_background = 3, noise = .05)
+  colnames_of <- paste0("f", seq_len(15))
+  d <- as.data.frame(b)
+  x <- as.matrix(b)
+  colnames(x) <- colnames_of
+  bags(x, d$bag, d$label, truth = d$truth)
+}
+
+seeded <- function(fit, ...) {
+  set.seed(102)
+  fit(...)
+}
+
+# The inputs that every fitter refuses, each with its class.
+bad_inputs <- function() {
+  x <- matrix(rnorm(40), 8)
+  bag <- rep(1:4, each = 2)
+  label <- c(1, 1, 0, 0)
+  with_at <- function(value) replace(x, 3, value)
+  list(
+    list(list(with_at(NA), bag, label), "fumi_error_nonfinite"),
+    list(list(with_at(NaN), bag, label), "fumi_error_nonfinite"),
+    list(list(with_at(Inf), bag, label), "fumi_error_nonfinite"),
+    list(list(with_at(-Inf), bag, label), "fumi_error_nonfinite"),
+    list(list(matrix("a", 8, 5), bag, label), "fumi_error_type"),
+    list(list(matrix(1i, 8, 5), bag, label), "fumi_error_type"),
+    list(list(1:8, bag, label), "fumi_error_type"),
+    list(list(NULL, bag, label), "fumi_error_type"),
+    list(list(data.frame(a = letters[1:8], b = 1:8), bag, label), "fumi_error_type"),
+    list(list(x[0, ], integer(), integer()), "fumi_error_empty"),
+    list(list(x[, 0], bag, label), "fumi_error_empty"),
+    list(list(x, bag[-1], label), "fumi_error_input"),
+    list(list(x, replace(bag, 2, NA), label), "fumi_error_nonfinite"),
+    list(list(x, bag, c(1, 1, 1, 1)), "fumi_error_label"),
+    list(list(x, bag, c(0, 0, 0, 0)), "fumi_error_label"),
+    list(list(x, bag, c(1, 2, 1, 2)), "fumi_error_label"),
+    list(list(x, bag, c(1, 0, NA, 0)), "fumi_error_nonfinite"),
+    list(list(x, bag, rep(c(1, 0), 4)), "fumi_error_label"),
+    list(list(x, bag, factor(c("a", "b", "c", "a"))), "fumi_error_label"),
+    list(list(x, bag, c("yes", "no", "yes", "no")), "fumi_error_label"),
+    list(list(x, bag, c(1, 0, 1)), "fumi_error_input"),
+    list(list(x, bag, label, no_such_argument = 1), "fumi_error_argument"),
+    list(list(x * 0, bag, label), "fumi_error_scale"))
+}
+
+expect_mil_contract <- function(fit) {
+  b <- contract_bags()
+  x <- as.matrix(b)
+  d <- as.data.frame(b)
+  model <- seeded(fit, b)
+
+  # shapes, order, types
+  s <- predict(model, b)
+  expect_s3_class(model, "mil_model")
+  expect_equal(names(s), c(".bag", ".score"))
+  expect_equal(s$.bag, d$bag)
+  expect_true(all(is.finite(s$.score)))
+  expect_equal(predict(model, x)$.score, s$.score, tolerance = 1e-10)
+  expect_equal(predict(model, x[7, , drop = FALSE])$.score, s$.score[7], tolerance = 1e-8)
+  expect_equal(nrow(predict(model, x[0, ])), 0)
+  expect_equal(predict(model, b, level = "bag")$.score, unname(pool_bags(s$.score, d$bag)))
+  expect_equal(levels(predict(model, b, type = "class")$.pred_class), c("0", "1"))
+  expect_equal(predict(model, x[, 15:1])$.score, s$.score, tolerance = 1e-10)
+  expect_equal(predict(model, cbind(x, extra = 1))$.score, s$.score, tolerance = 1e-10)
+  expect_error(predict(model, x[, -1]), class = "fumi_error_column")
+  expect_error(predict(model, x, newdata = x), class = "fumi_error_argument")
+  expect_error(predict(model), class = "fumi_error_no_data")
+  expect_output(print(model), "fit")
+
+  # it separates what is easy, and its classes mean something
+  expect_gt(as.numeric(pROC::auc(mil_roc(model, b))), .95)
+  accuracy <- mean(predict(model, b, type = "class", level = "bag")$.pred_class == summary(b)$label)
+  expect_gt(accuracy, .9)
+
+  # set.seed decides; saving keeps; the input stays
+  before <- b$x + 0
+  expect_identical(seeded(fit, b), model)
+  expect_identical(b$x, before)
+  file <- tempfile()
+  on.exit(unlink(file))
+  saveRDS(model, file)
+  expect_identical(predict(readRDS(file), b), s)
+
+  # one-instance bags, and refusals
+  single <- seeded(fit, x, seq_len(nrow(x)), d$truth)
+  expect_true(all(is.finite(predict(single, x)$.score)))
+  for (bad in bad_inputs())
+    expect_error(do.call(fit, bad[[1]]), class = bad[[2]])
+  expect_silent(seeded(fit, b, progress = FALSE))
+}

@@ -1,0 +1,5 @@
+for (method in names(mil_methods)) {
+  test_that(paste(method, "keeps the contract"), {
+    expect_mil_contract(mil_methods[[method]])
+  })
+}
