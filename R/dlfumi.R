@@ -319,6 +319,9 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) 
                unname(object$dictionary), object$n_target, lambda, coding == "separate",
                if (is.null(coding_steps)) 0L else coding_steps, portable())
   check_status(out$status)
+  if (!all(is.finite(out$confidence)))
+    stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
+              signif(max(abs(range(x))), 3), ".", class = "scale", call = rlang::caller_env(3))
   out
 }
 

@@ -26,7 +26,8 @@ static const char *mu_test = "";
     mu_checks++;                                                                    \
     if (!(fabs(mu_a - mu_e) <= (tolerance))) {                                      \
       mu_failures++;                                                                \
-      printf("%s:%d: %s: %s is %.17g, not %.17g\n", __FILE__, __LINE__, mu_test, #actual, mu_a, mu_e); \
+      printf("%s:%d: %s: %s is %.17g, not %.17g\n", __FILE__, __LINE__, mu_test,     \
+             #actual, mu_a, mu_e);                                                  \
     }                                                                               \
   } while (0)
 

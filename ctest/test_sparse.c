@@ -28,7 +28,8 @@ static lasso_case make_case(int d, int K, const double *D, const double *x, doub
 }
 
 static lasso_case random_case(int d, int K, double lambda) {
-  return make_case(d, K, random_atoms(d, K), random_atoms(d, 1), lambda);
+  const double *D = random_atoms(d, K), *x = random_atoms(d, 1);
+  return make_case(d, K, D, x, lambda);
 }
 
 /* p (x - D a) + (1 - p) (x - D- a-), whose products with the atoms are the gradient of

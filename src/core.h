@@ -198,4 +198,31 @@ fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D,
                               double lambda_separate, int separate, int steps, int portable,
                               double *confidence, double *r_bg, const fumi_host *host);
 
+/* ---- core_dd.c: diverse density and EM-DD ------------------------------------ */
+typedef enum { DD_NOISY_OR, DD_MOST_LIKELY_CAUSE } dd_model;
+typedef enum { DD_FEATURE, DD_SINGLE, DD_FIXED } dd_scale;
+
+/* Instances in any order, with bag[i] in 0 .. n_bags - 1, and a label a bag. A hypothesis is
+ * theta = (t, s) for DD_FEATURE, (t, f) with s = f unit for DD_SINGLE, t with s = unit for
+ * DD_FIXED. */
+typedef struct {
+  fumi_data x;
+  int n_bags;
+  const int *bag, *label;
+  dd_model model;
+  dd_scale scale;
+  const double *unit; /* d */
+} dd_problem;
+
+int dd_n_theta(const dd_problem *p);
+/* -log diverse density and its gradient; the latter has dd_n_theta() entries */
+fumi_status dd_objective(const dd_problem *p, const double *theta, double *F, double *gradient,
+                         const fumi_host *host);
+/* q_i = sum_r s_r^2 (x_ri - t_r)^2 of every instance */
+void dd_quadratic(const fumi_data *x, const double *t, const double *s, double *q);
+/* best[j]: the instance of bag j with the smallest q, the first of equals */
+void dd_select(int N, const double *q, const int *bag, int n_bags, int *best);
+/* of each feature, over the first n instances */
+void dd_moments(const fumi_data *x, int n, double *mean, double *variance);
+
 #endif

@@ -2,7 +2,7 @@
  * residuals. Everything that reads X goes through here. */
 #include "core.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 #include "core_linalg.h"
@@ -93,10 +93,11 @@ void fumi_block_residual(const fumi_block *b, int from, double *r) {
   }
 }
 
-/* One over the norm of each column, 0 for a column of zeros. */
+/* One over the norm of each column; 0 for a column of zeros, or so small that its inverse
+ * overflows. */
 void fumi_unit_scale(int d, int N, const double *X, double *scale) {
   for (int i = 0; i < N; i++) {
     const double norm = la_nrm2(d, fumi_ccol(X, d, i));
-    scale[i] = norm > 0 ? 1 / norm : 0;
+    scale[i] = norm >= DBL_MIN ? 1 / norm : 0;
   }
 }

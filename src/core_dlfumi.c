@@ -60,6 +60,7 @@ static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_pa
                              x->N_pos};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     if (!(*arrays[i] = fumi_doubles(host, sizes[i]))) return FUMI_ENOMEM;
+  memset(w->p_done, 0, sizeof(double) * (size_t)x->N_pos);
   w->taken = host->alloc(host->ctx, (size_t)K, sizeof(int));
   if (!w->taken) return FUMI_ENOMEM;
   for (int i = 0; i < x->N; i++)
@@ -536,7 +537,7 @@ fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step
                           .objective = kind == STEP_OBJECTIVE, .statistics = kind == STEP_ATOMS,
                           .p = s->p};
   status = pass(&w, &plan);
-  if (kind == STEP_ATOMS) update_atoms(&w, s->p);
+  if (kind == STEP_ATOMS && status == FUMI_OK) update_atoms(&w, s->p);
   if (kind == STEP_OBJECTIVE) {
     memcpy(w.D_old, D_old, sizeof(double) * (size_t)x->d * (size_t)par->K);
     update_cosines(&w);

@@ -125,7 +125,7 @@ static fumi_status lloyd(kmeans_work *w, int max_iter, const fumi_host *host) {
       if (host->poll(host->ctx)) return FUMI_STOPPED;
     }
     move_centres(w);
-    if (!(before - inertia > enough * before)) return FUMI_OK;
+    if (it > 0 && !(before - inertia > enough * before)) return FUMI_OK;
     before = inertia;
   }
   return FUMI_OK;

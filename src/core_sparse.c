@@ -43,9 +43,20 @@ static void correlations(const fumi_lasso *l, fumi_lasso_work *w, int first) {
   }
 }
 
+/* Without a penalty the dual has no interior: the largest |q_k| beside the largest |c_k|. */
+static double largest_correlation(const fumi_lasso *l, const fumi_lasso_work *w, int first) {
+  double q = 0, c = 0;
+  for (int k = first; k < l->K; k++) {
+    q = fmax(q, fabs(w->q[k]));
+    c = fmax(c, fabs(linear(l, w->b, k)));
+  }
+  return c > 0 ? q / c : 0;
+}
+
 /* Primal minus dual over primal. The dual point is the residual shrunk until
  * |q_k| <= penalty_k for every atom. Needs w->q. */
 static double relative_gap(const fumi_lasso *l, const fumi_lasso_work *w, int first) {
+  if (l->lambda == 0) return largest_correlation(l, w, first);
   double ac = 0, aq = 0, l1 = 0, shrink = 1;
   for (int k = first; k < l->K; k++) {
     const double size = fabs(w->q[k]);
@@ -137,16 +148,14 @@ static int minimise_active(const fumi_lasso *l, fumi_lasso_work *w, int n, int f
   return 0;
 }
 
-/* The inactive atom that breaks |q_k| <= penalty_k most, or -1. */
+/* The inactive atom that breaks |q_k| <= penalty_k most, both over the weight of the atom,
+ * or -1. */
 static int worst_violation(const fumi_lasso *l, const fumi_lasso_work *w, int first) {
   double most = 0, largest = 0;
   int worst = -1;
   for (int k = first; k < l->K; k++) {
-    const double c = fabs(linear(l, w->b, k));
-    if (c > largest) largest = c;
-  }
-  for (int k = first; k < l->K; k++) {
-    const double excess = fabs(w->q[k]) - penalty(l, k);
+    const double excess = fabs(w->q[k]) / weight(l, k) - l->lambda;
+    largest = fmax(largest, fabs(w->b[k]));
     if (w->a[k] == 0 && excess > most) most = excess, worst = k;
   }
   return most > 1e-13 * largest ? worst : -1;
@@ -183,15 +192,17 @@ static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w, int fi
   return gap;
 }
 
+/* Below this p the target block of Q is 0 to working precision, and its codes are 0. */
+static int first_atom(const fumi_lasso *l) { return l->p > DBL_EPSILON ? 0 : l->T; }
+
 double fumi_lasso_gap(const fumi_lasso *l, fumi_lasso_work *w) {
-  const int first = l->p > 0 ? 0 : l->T;
+  const int first = first_atom(l);
   correlations(l, w, first);
   return relative_gap(l, w, first);
 }
 
 double fumi_lasso_solve(const fumi_lasso *l, fumi_lasso_work *w) {
-  /* below this p the target block of Q is 0 to working precision: codes 0 */
-  const int first = l->p > DBL_EPSILON ? 0 : l->T;
+  const int first = first_atom(l);
   int n = 0, factored = 0;
   for (int k = 0; k < first; k++) w->a[k] = 0;
   for (int k = first; k < l->K; k++) {
@@ -206,7 +217,7 @@ double fumi_lasso_solve(const fumi_lasso *l, fumi_lasso_work *w) {
     factored = n;
     correlations(l, w, first);
     const int enters = worst_violation(l, w, first);
-    if (enters < 0) return l->lambda > 0 ? relative_gap(l, w, first) : 0;
+    if (enters < 0) return relative_gap(l, w, first);
     w->active[n] = enters;
     w->sign[n++] = w->q[enters] > 0 ? 1 : -1;
   }

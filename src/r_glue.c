@@ -243,6 +243,62 @@ static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEX
   return out;
 }
 
+/* bag: 0-based; kind: the model and the type of scales, as in core.h */
+static SEXP ffi_dd_objective(SEXP X, SEXP scale, SEXP bag, SEXP label, SEXP unit, SEXP kind,
+                             SEXP theta) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  GLUE_ASSERT(TYPEOF(bag) == INTSXP && XLENGTH(bag) == x.N && TYPEOF(label) == INTSXP);
+  GLUE_ASSERT(TYPEOF(unit) == REALSXP && XLENGTH(unit) == x.d);
+  GLUE_ASSERT(TYPEOF(kind) == INTSXP && XLENGTH(kind) == 2);
+  const dd_problem p = {x, Rf_length(label), INTEGER_RO(bag), INTEGER_RO(label),
+                        (dd_model)INTEGER_RO(kind)[0], (dd_scale)INTEGER_RO(kind)[1],
+                        REAL_RO(unit)};
+  GLUE_ASSERT(TYPEOF(theta) == REALSXP && XLENGTH(theta) == dd_n_theta(&p));
+  const fumi_host host = make_host(R_NilValue);
+  double F = 0;
+  SEXP gradient = PROTECT(Rf_allocVector(REALSXP, XLENGTH(theta)));
+  const fumi_status status = dd_objective(&p, REAL_RO(theta), &F, REAL(gradient), &host);
+  SEXP values[] = {PROTECT(Rf_ScalarReal(F)), gradient, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"value", "gradient", "status"};
+  SEXP out = named_list(3, names, values);
+  UNPROTECT(4);
+  return out;
+}
+
+static SEXP ffi_dd_quadratic(SEXP X, SEXP scale, SEXP t, SEXP s) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  GLUE_ASSERT(TYPEOF(t) == REALSXP && XLENGTH(t) == x.d && TYPEOF(s) == REALSXP && XLENGTH(s) == x.d);
+  SEXP q = PROTECT(Rf_allocVector(REALSXP, x.N));
+  dd_quadratic(&x, REAL_RO(t), REAL_RO(s), REAL(q));
+  UNPROTECT(2);
+  return q;
+}
+
+/* the column, 1-based, of each bag's instance with the smallest q; bag: 0-based */
+static SEXP ffi_dd_select(SEXP q, SEXP bag, SEXP n_bags) {
+  GLUE_ASSERT(TYPEOF(q) == REALSXP && TYPEOF(bag) == INTSXP && XLENGTH(q) == XLENGTH(bag));
+  SEXP best = PROTECT(Rf_allocVector(INTSXP, Rf_asInteger(n_bags)));
+  dd_select(Rf_length(q), REAL_RO(q), INTEGER_RO(bag), Rf_length(best), INTEGER(best));
+  for (int j = 0; j < Rf_length(best); j++) INTEGER(best)[j]++;
+  UNPROTECT(1);
+  return best;
+}
+
+/* of each feature, over the first n instances */
+static SEXP ffi_dd_moments(SEXP X, SEXP scale, SEXP n) {
+  const fumi_data x = read_data(X, scale, n);
+  GLUE_ASSERT(x.N_pos >= 1);
+  SEXP mean = PROTECT(Rf_allocVector(REALSXP, x.d)), variance = PROTECT(Rf_allocVector(REALSXP, x.d));
+  dd_moments(&x, x.N_pos, REAL(mean), REAL(variance));
+  SEXP values[] = {mean, variance};
+  const char *const names[] = {"mean", "variance"};
+  SEXP out = named_list(2, names, values);
+  UNPROTECT(2);
+  return out;
+}
+
 static SEXP ffi_kernel_name(SEXP portable) {
   return Rf_mkString(fumi_choose_kernel(Rf_asLogical(portable))->name);
 }
@@ -253,6 +309,10 @@ static SEXP ffi_kernel_name(SEXP portable) {
 
 static const R_CallMethodDef entries[] = {
     ENTRY(ffi_code, 6),
+    ENTRY(ffi_dd_moments, 3),
+    ENTRY(ffi_dd_objective, 7),
+    ENTRY(ffi_dd_quadratic, 4),
+    ENTRY(ffi_dd_select, 3),
     ENTRY(ffi_dlfumi_confidence, 8),
     ENTRY(ffi_dlfumi_fit, 7),
     ENTRY(ffi_dlfumi_start_codes, 6),

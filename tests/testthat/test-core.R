@@ -49,14 +49,18 @@ test_that("a failure of the core becomes a classed error", {
   for (fine in c("ok", "converged", "max_iter", "interrupt")) expect_silent(check_status(fine))
 })
 
-test_that("data that overflow or are zero throughout are refused", {
-  x <- matrix(c(1, 2, 3, 4), 2)
-  expect_silent(check_scaled(x, c(1, 1)))
-  expect_silent(check_scaled(x * 1e99, c(1, 1)))
-  expect_error(check_scaled(x * 1e101, c(1, 1)), "`x`", class = "fumi_error_scale")
-  expect_error(check_scaled(-x * 1e101, c(1, 1)), class = "fumi_error_scale")
-  expect_silent(check_scaled(x * 1e101, c(1, 1) / 1e101))
-  expect_error(check_scaled(x * 0, c(0, 0)), "`x`", class = "fumi_error_scale")
+test_that("a fitter gets both labels, something to learn from, and squares that do not overflow", {
+  x <- matrix(c(1, 2, 3, -4), 2)
+  trainable <- function(x, normalize, label = 0:1) check_trainable(bags(x, 1:2, label), normalize)
+  for (normalize in c("unit", "none")) {
+    expect_s3_class(trainable(x, normalize), "bags")
+    expect_s3_class(trainable(x * 1e99, normalize), "bags")
+    expect_error(trainable(x * 0, normalize), "`x`", class = "fumi_error_scale")
+    for (label in list(c(1, 1), c(0, 0)))
+      expect_error(trainable(x, normalize, label), "`label`", class = "fumi_error_label")
+  }
+  expect_s3_class(trainable(x * 1e101, "unit"), "bags")
+  expect_error(trainable(x * 1e101, "none"), "`x`", class = "fumi_error_scale")
 })
 
 test_that("positive_sd never divides by 0", {
@@ -70,4 +74,27 @@ test_that("the negatives are one a row, normalised", {
   b <- bags(x, 1:3, c(0, 1, 0))
   expect_equal(normalised_negatives(b, instance_scale(b$x, "unit")), rbind(c(.6, .8), c(0, 1)))
   expect_equal(normalised_negatives(b, rep(1, 3)), x[c(1, 3), ])
+})
+
+test_that("a loop keeps what is done when it is interrupted", {
+  run <- function(n, at, how) keep_until_interrupt(n, function(i) {
+    if (i == at && how == "error") stop_fumi("no", class = "interrupt")
+    if (i == at && how == "condition") rlang::interrupt()
+    list(i = i, stop_reason = if (i == at && how == "status") "interrupt" else "converged")
+  })
+  kept <- function(loop) vapply(loop, `[[`, 1L, "i")
+  whole <- run(3, 0, "")
+  expect_identical(kept(whole), 1:3)
+  expect_false(attr(whole, "interrupted"))
+  for (how in c("error", "condition")) {
+    cut <- run(3, 2, how)
+    expect_identical(kept(cut), 1L)
+    expect_true(attr(cut, "interrupted"))
+  }
+  # A fit that was stopped holds its last whole iteration, and is the last one kept.
+  expect_identical(kept(run(3, 2, "status")), 1:2)
+  expect_true(attr(run(3, 2, "status"), "interrupted"))
+  # Nothing is done yet: the interrupt goes on to the user.
+  expect_error(run(3, 1, "error"), class = "fumi_error_interrupt")
+  expect_error(keep_until_interrupt(2, function(i) stop("other")), "other")
 })

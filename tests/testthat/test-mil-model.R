@@ -1,5 +1,5 @@
 # Eight bags of four instances, the first four positive, with named features.
-data <- function() {
+eight_bags <- function() {
   set.seed(1)
   b <- sim_bags(n_bags = 8, bag_size = 4, n_features = 6)
   x <- as.matrix(b)
@@ -15,7 +15,7 @@ fit_to <- function(b, ..., n_target = 1, n_background = 2, max_iter = 3) {
 # ---- shapes and order --------------------------------------------------------
 
 test_that("a prediction has one row an instance, or one a bag, in the order given", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   columns <- c(score = ".score", class = ".pred_class", prob = ".prob")
   for (type in names(columns)) {
@@ -33,7 +33,7 @@ test_that("a prediction has one row an instance, or one a bag, in the order give
 })
 
 test_that("every container of the same instances gets the same scores", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   reference <- predict(fit, as_bags(d))
   by_bag <- lapply(split(1:32, factor(d$id, unique(d$id))), function(i) d$x[i, ])
@@ -48,7 +48,7 @@ test_that("every container of the same instances gets the same scores", {
 })
 
 test_that("images may come as an array or a list of arrays", {
-  d <- data()
+  d <- eight_bags()
   colnames(d$x) <- NULL
   fit <- fit_to(as_bags(d, image_dim = c(2, 3)))
   images <- array(t(d$x), c(2, 3, 32))
@@ -58,7 +58,7 @@ test_that("images may come as an array or a list of arrays", {
 })
 
 test_that("shuffled instances get their own scores", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   set.seed(3)
   o <- sample(32)
@@ -78,14 +78,14 @@ test_that("shuffled instances get their own scores", {
 })
 
 test_that("an instance is scored alone as in company", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   all <- predict(fit, d$x)$.score
   expect_equal(vapply(1:32, function(i) predict(fit, d$x[i, , drop = FALSE])$.score, 0), all, tolerance = 1e-12)
 })
 
 test_that("no rows give an answer of length 0 and of the right type", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d), keep_background = TRUE)
   for (none in list(d$x[0, ], data.frame(d$x)[0, ], as_bags(d)[0])) for (level in c("instance", "bag")) {
     expect_identical(predict(fit, none, level = level), data.frame(.bag = character(), .score = numeric()))
@@ -98,7 +98,7 @@ test_that("no rows give an answer of length 0 and of the right type", {
 })
 
 test_that("codes and reconstruction are matrices with names, and belong together", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b, n_target = 2)
   codes <- predict(fit, b, "codes")
@@ -112,7 +112,7 @@ test_that("codes and reconstruction are matrices with names, and belong together
 })
 
 test_that("a score is the confidence of eq. 7, by hand from the codes", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   for (fit in list(fit_to(b), fit_to(b, normalize = "none"))) {
     x <- d$x
@@ -127,7 +127,7 @@ test_that("a score is the confidence of eq. 7, by hand from the codes", {
 })
 
 test_that("with instances brought to norm 1, their length changes nothing", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   expect_equal(predict(fit, d$x * 1e6)$.score, predict(fit, d$x)$.score, tolerance = 1e-8)
   expect_equal(predict(fit, d$x * 100, "reconstruction"), 100 * predict(fit, d$x, "reconstruction"), tolerance = 1e-8)
@@ -136,7 +136,7 @@ test_that("with instances brought to norm 1, their length changes nothing", {
 # ---- columns -----------------------------------------------------------------
 
 test_that("columns are matched by name: permuted, surplus, or unnamed", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   reference <- predict(fit, d$x)
   expect_identical(predict(fit, d$x[, 6:1]), reference)
@@ -150,7 +150,7 @@ test_that("columns are matched by name: permuted, surplus, or unnamed", {
 })
 
 test_that("a fit without names takes columns by place, and sets the bag column aside", {
-  d <- data()
+  d <- eight_bags()
   unnamed <- d
   colnames(unnamed$x) <- NULL
   fit <- fit_to(as_bags(unnamed))
@@ -159,7 +159,7 @@ test_that("a fit without names takes columns by place, and sets the bag column a
 })
 
 test_that("new data that do not fit are refused by name", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   hole <- function(value) replace(d$x, 3, value)
   cases <- list(
@@ -180,7 +180,7 @@ test_that("new data that do not fit are refused by name", {
 # ---- levels, pools, classes ----------------------------------------------------
 
 test_that("bag scores are pooled instance scores, for every pool", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   score <- predict(fit, d$x)$.score
   for (pool in c("max", "mean", "lse")) {
@@ -198,7 +198,7 @@ test_that("bag scores are pooled instance scores, for every pool", {
 })
 
 test_that("bag ids are needed for bags, and are written as bags() writes them", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   expect_error(predict(fit, d$x, level = "bag"), "`bag`", class = "fumi_error_no_bag")
   expect_error(predict(fit, d$x, level = "bag", bag = c(NA, d$id[-1])), "`bag`", class = "fumi_error")
@@ -211,7 +211,7 @@ test_that("bag ids are needed for bags, and are written as bags() writes them", 
 })
 
 test_that("classes are the user's own, on the sides of the threshold", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b)
   for (level in c("instance", "bag")) {
@@ -233,7 +233,7 @@ test_that("classes are the user's own, on the sides of the threshold", {
 })
 
 test_that("a threshold is not used for scores that it was not chosen on", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b, keep_background = TRUE)
   expect_error(predict(fit, b, "class", coding = "separate"), "`threshold`", class = "fumi_error_no_threshold")
@@ -247,7 +247,7 @@ test_that("a threshold is not used for scores that it was not chosen on", {
 # ---- options of DL-FUMI ----------------------------------------------------------
 
 test_that("separate coding codes on background atoms alone", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   joint <- predict(fit, d$x)$.score
   expect_identical(predict(fit, d$x, coding = "joint")$.score, joint)
@@ -260,7 +260,7 @@ test_that("separate coding codes on background atoms alone", {
 })
 
 test_that("many coding steps come near the codes to convergence, few do not", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   exact <- predict(fit, d$x, "codes")
   error <- vapply(c(1, 10, 2000), function(n) max(abs(predict(fit, d$x, "codes", coding_steps = n) - exact)), 0)
@@ -273,7 +273,7 @@ test_that("many coding steps come near the codes to convergence, few do not", {
 })
 
 test_that("the detector subace takes its background from the fit or from the user", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b, keep_background = TRUE)
   kept <- predict(fit, b, detector = "subace")$.score
@@ -293,7 +293,7 @@ test_that("the detector subace takes its background from the fit or from the use
 })
 
 test_that("a background that does not fit is refused by its own name", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   subace <- function(background) predict(fit, d$x, detector = "subace", background = background)
   for (bad in list(d$x[, 1:3], background_stats(d$x[, 1:3]), unname(d$x[, 1:3]), "a", replace(d$x, 1, NA), d$x[1, , drop = FALSE]))
@@ -302,7 +302,7 @@ test_that("a background that does not fit is refused by its own name", {
 })
 
 test_that("several starts may be averaged: the mean of standardised log confidences", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b, n_start = 3, combine = "average")
   expect_length(fit$members, 3)
@@ -319,7 +319,7 @@ test_that("several starts may be averaged: the mean of standardised log confiden
 # ---- odd instances ---------------------------------------------------------------
 
 test_that("an instance of zeros scores 1, has probability 0, code 0 and is never NaN", {
-  d <- data()
+  d <- eight_bags()
   zero <- matrix(0, 1, 6)
   for (normalize in c("unit", "none")) {
     fit <- fit_to(as_bags(d), normalize = normalize)
@@ -333,7 +333,7 @@ test_that("an instance of zeros scores 1, has probability 0, code 0 and is never
 })
 
 test_that("instances at the ends of the range of doubles get a score or are refused, never NaN", {
-  d <- data()
+  d <- eight_bags()
   for (normalize in c("unit", "none")) {
     fit <- fit_to(as_bags(d), normalize = normalize)
     direction <- predict(fit, matrix(1, 1, 6))$.score
@@ -346,7 +346,7 @@ test_that("instances at the ends of the range of doubles get a score or are refu
 })
 
 test_that("an instance that the atoms represent wholly has a finite score", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d), lambda = 0)
   expect_true(is.finite(predict(fit, coef(fit, "target"))$.score))
   expect_gt(predict(fit, coef(fit, "target"))$.score, 1e3)
@@ -356,7 +356,7 @@ test_that("an instance that the atoms represent wholly has a finite score", {
 # ---- arguments -----------------------------------------------------------------------
 
 test_that("unknown arguments are refused, with the nearest one suggested, as errors of predict()", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   for (type in c("score", "prob", "codes", "reconstruction", "class"))
     expect_error(predict(fit, d$x, type, newdata = 1), "did you mean `new_data`", class = "fumi_error_argument", info = type)
@@ -369,7 +369,7 @@ test_that("unknown arguments are refused, with the nearest one suggested, as err
 })
 
 test_that("a type that a model does not have is refused as such", {
-  d <- data()
+  d <- eight_bags()
   model <- structure(list(classes = c("no", "yes"), n_features = 6L, features = NULL), class = c("other", "mil_model"))
   expect_error(predict(model, d$x, "prob"), "`type`.*other", class = "fumi_error_no_meaning")
   expect_error(predict(model, d$x, "codes"), "`type`", class = "fumi_error_no_meaning")
@@ -391,7 +391,7 @@ test_that("the threshold has the best balanced accuracy, in the middle of the wi
 })
 
 test_that("a fit has a threshold for each pool, chosen on the training bags", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b)
   expect_named(fit$thresholds, c("max", "mean", "lse"))
@@ -404,6 +404,17 @@ test_that("a fit has a threshold for each pool, chosen on the training bags", {
   expect_identical(add_thresholds(stripped, b)$thresholds, fit$thresholds)
 })
 
+test_that("a logistic curve on bag scores stands in for a probability, with Platt's targets", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- add_logistic(fit_to(b), b)
+  score <- predict(fit, b, level = "bag")$.score
+  target <- ifelse(d$y == "yes", 5 / 6, 1 / 6)
+  by_hand <- suppressWarnings(glm(target ~ score, family = binomial))
+  expect_equal(fit$logistic, unname(coef(by_hand)), tolerance = 1e-6)
+  expect_equal(prob_instances.default(fit, b$x), plogis(fit$logistic[1] + fit$logistic[2] * predict(fit, b)$.score))
+})
+
 # ---- the model itself ------------------------------------------------------------------------
 
 # Types of all that an object holds, attributes included.
@@ -413,7 +424,7 @@ types_in <- function(x) {
 }
 
 test_that("a fit is plain data, and survives a file", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   plain <- c("NULL", "logical", "integer", "double", "character", "list")
   for (fit in list(fit_to(b, keep_background = TRUE), fit_to(b, n_start = 2, combine = "average"),
@@ -441,7 +452,7 @@ test_that("a fit grows with the instances by its codes, ids and probabilities on
 })
 
 test_that("a fit knows its version, its random numbers and its data's names", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d))
   expect_s3_class(fit, c("dlfumi", "mil_model"), exact = TRUE)
   expect_identical(fit$version, as.character(utils::packageVersion("fumi")))
@@ -452,7 +463,7 @@ test_that("a fit knows its version, its random numbers and its data's names", {
 })
 
 test_that("coef gives the atoms", {
-  d <- data()
+  d <- eight_bags()
   fit <- fit_to(as_bags(d), n_target = 2)
   expect_identical(coef(fit), t(fit$dictionary))
   expect_identical(coef(fit, "target"), t(fit$dictionary[, 1:2]))
@@ -463,7 +474,7 @@ test_that("coef gives the atoms", {
 })
 
 test_that("fitted and residuals add up to the data, and need them", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b)
   expect_identical(fitted(fit, b), predict(fit, b, "reconstruction"))
@@ -474,7 +485,7 @@ test_that("fitted and residuals add up to the data, and need them", {
 })
 
 test_that("update fits again with what is changed, and needs the data", {
-  d <- data()
+  d <- eight_bags()
   b <- as_bags(d)
   fit <- fit_to(b, gamma = .01)
   set.seed(2)
@@ -489,18 +500,18 @@ test_that("update fits again with what is changed, and needs the data", {
   expect_error(update(fit, b, lamda = 1), "`lamda`", class = "fumi_error_argument")
 })
 
-test_that("update finds its method where the package is not attached", {
-  b <- as_bags(data())
+test_that("update takes the package's own method, attached or not, masked or not", {
+  b <- as_bags(eight_bags())
   fit <- fit_to(b)
   bare <- new.env(parent = baseenv())
   bare$fit <- fit
   bare$b <- b
-  bare$dlfumi <- function(...) stop("not this one")
+  bare$dlfumi <- function(...) "not this one"
   expect_s3_class(eval(quote(stats::update(fit, b)), bare), "dlfumi")
 })
 
 test_that("the loss path has all starts and the terms that make the objective", {
-  b <- as_bags(data())
+  b <- as_bags(eight_bags())
   path <- loss_path(fit_to(b, n_start = 2))
   expect_named(path, c("start", "iteration", "objective", "reconstruction", "sparsity", "incoherence"))
   expect_identical(path$start, rep(1:2, each = 3))
@@ -510,7 +521,7 @@ test_that("the loss path has all starts and the terms that make the objective", 
 })
 
 test_that("print and summary say what a user asks first", {
-  b <- as_bags(data())
+  b <- as_bags(eight_bags())
   fit <- fit_to(b)
   shown <- c("variant \"paper\"", "4 positive, 4 negative (32 instances of 6 features)", "1 target, 2 background",
              "lambda 0.001, beta 30, gamma 0.001, psi 1, normalize \"unit\"", "in 3 iterations", "at `max_iter`",
@@ -529,8 +540,17 @@ test_that("print and summary say what a user asks first", {
   expect_output(print(s), "background2")
 })
 
+test_that("a model without a print method of its own says what it learnt from", {
+  fit <- fit_to(as_bags(eight_bags()))
+  class(fit) <- c("other", "mil_model")
+  fit$method <- "other"
+  expect_output(print(fit), "other fit")
+  expect_output(print(fit), "4 positive, 4 negative (32 instances of 6 features)", fixed = TRUE)
+  expect_output(print(fit), "bag is \"yes\" above")
+})
+
 test_that("a stop reason of its own is shown", {
-  fit <- fit_to(as_bags(data()))
+  fit <- fit_to(as_bags(eight_bags()))
   fit$stop_reason <- "interrupt"
   expect_output(print(fit), "interrupted")
   fit$stop_reason <- "converged"

@@ -116,6 +116,20 @@ test_that("one row, no row and odd class names keep the shape", {
   expect_identical(dim(predict(fit, d$x[0, ], "score")), c(0L, 4L))
 })
 
+test_that("an interrupt keeps the classes that are done, with a warning", {
+  d <- three()
+  calls <- 0
+  fitter <- function(x, ..., progress) {
+    calls <<- calls + 1
+    if (calls == 3) stop_fumi("no", class = "interrupt")
+    dlfumi(x, n_target = 1, n_background = 2, control = quick, progress = progress)
+  }
+  expect_warning(fit <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = fitter), "2 of 3",
+                 class = "fumi_warning_interrupt")
+  expect_named(fit$fits, c("a", "b"))
+  expect_identical(levels(predict(fit, d$x)$.pred_class), c("a", "b"))
+})
+
 test_that("print says what it is", {
   d <- three()
   expect_output(print(ovr(d$x, bag = d$bag, label = d$label)), "One-vs-rest of 3 classes (dlfumi): a, b, c", fixed = TRUE)

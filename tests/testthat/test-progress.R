@@ -35,7 +35,7 @@ test_that("bars that are on count up and close", {
       report <- bar$report(2)
       expect_type(report, "closure")
       for (it in 1:10) report(it, 1 / it)
-      expect_identical(get("status", environment(report)), "start 2/2, iteration 10, objective 0.1")
+      expect_match(get("status", environment(report)), "2/2.* 10.* 0.1$")
       expect_no_error(bar$done())
       bar <- task_progress(TRUE, "tasks", 3)
       for (name in c("a", "b", "c")) bar$tick(name)
