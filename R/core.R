@@ -9,7 +9,11 @@ portable <- function() {
   identical(getOption("fumi.simd", Sys.getenv("FUMI_SIMD")), "portable")
 }
 
+# Nothing that the core left unfinished goes on to the user.
 check_status <- function(status, call = rlang::caller_env(2)) {
+  if (status == "interrupt")
+    stop_fumi("Interrupted before all instances were done: there is nothing whole to return.",
+              class = "interrupt", call = call)
   if (status == "memory") stop_fumi("Not enough memory.", class = "memory", call = call)
   if (status == "singular") stop_fumi("LAPACK failed on the Gram matrix of the atoms.",
                                       class = "singular", call = call)

@@ -214,7 +214,7 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
     stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
               ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
               "or rescale `x`.", class = "diverged", call = call)
-  check_status(out$status, call)
+  if (out$status != "interrupt") check_status(out$status, call)
   terms <- t(out$trace[, seq_len(out$n_iter), drop = FALSE])
   colnames(terms) <- c("objective", "reconstruction", "sparsity", "incoherence")
   list(dictionary = out$dictionary, codes = out$codes, p = out$p, n_dead = out$n_dead,
@@ -350,6 +350,7 @@ subace_score <- function(object, x, background, call) {
     stop_fumi("`background` must be given, or kept by `dlfumi(keep_background = TRUE)`, for ",
               "`detector = \"subace\"`.", class = "no_background", call = call)
   if (!inherits(background, "fumi_background")) {
+    if (inherits(background, "bags")) background <- background[!background$label]
     background <- forge(object, background, NULL, call)$x
     background <- background_stats(t(background * rep(instance_scale(background, object$normalize),
                                                       each = nrow(background))))

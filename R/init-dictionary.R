@@ -31,7 +31,7 @@ paper_start <- function(b, scale, spec, draw, call) {
   target <- vapply(seq_len(spec$n_target), function(t) sum_columns(b$x, scale, subset(t)),
                    numeric(nrow(b$x)))
   clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, portable())
-  check_started(clusters$status, call)
+  check_status(clusters$status, call)
   if (clusters$n_distinct < spec$n_background)
     stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (",
               clusters$n_distinct, "), not ", spec$n_background, ".", call = call)
@@ -73,15 +73,8 @@ check_init_matrix <- function(x, name, nrow, ncol, call) {
 
 start_codes <- function(b, scale, spec, dictionary, call) {
   out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, portable())
-  check_started(out$status, call)
+  check_status(out$status, call)
   out$codes
-}
-
-check_started <- function(status, call) {
-  if (status == "interrupt")
-    stop_fumi("Interrupted before the first iteration: there is no fit to return.",
-              class = "interrupt", call = call)
-  check_status(status, call)
 }
 
 # Sum of the scaled columns `which` of x, a few at a time: x is never copied as a whole.

@@ -45,8 +45,8 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #' @param ... for DL-FUMI: `coding = c("joint", "separate")`, whether the background part of
 #'   eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
 #'   `detector = c("confidence", "subace")`, eq. 7 or the adaptive subspace detector
-#'   [sub_ace()] with the target atoms; `background =`, the background instances or
-#'   [background_stats()] for the latter; `coding_steps =`, a fixed number of gradient steps
+#'   [sub_ace()] with the target atoms; `background =`, the background instances
+#'   ([bags()]: those of the negative bags) or [background_stats()] for the latter; `coding_steps =`, a fixed number of gradient steps
 #'   instead of codes computed to convergence.
 #' @param bag bag ids for data that don't carry them: a vector, or the name of a column.
 #' @param pool how bag scores come from instance scores, see [pool_bags()]: `"max"` by default,

@@ -1,7 +1,7 @@
 # DL-FUMI, variant "paper", in vectorised R: what bench/vs-vectorised-r.R holds the C
-# core against. The same algebra on Gram matrices, the same order of steps, and as fast
-# as we could make it with R and its BLAS alone. `x` is features x instances with unit
-# columns, those of positive bags first; `start` is a list with `dictionary` and `codes`.
+# core against. The same algebra on Gram matrices and the same order of steps, written for
+# speed. `x` is features x instances with unit columns, those of positive bags first;
+# `start` is a list with `dictionary` and `codes`; psi is 1.
 
 # The objective (eq. 4) after each of `n_iter` iterations.
 vectorised_dlfumi <- function(x, n_positive, start, n_target, lambda, beta, gamma, n_iter, inner = 50) {
@@ -93,7 +93,7 @@ step_length <- function(gram) 1 / eigen(gram, symmetric = TRUE, only.values = TR
 
 by_column <- function(a, w) a * rep(w, each = nrow(a))
 
-# z shrunk by l towards 0: max(z - l, 0) + min(z + l, 0), which is fastest in R like this.
+# max(z - l, 0) + min(z + l, 0): of the forms that give exact zeros, the fastest in R.
 soft <- function(z, l) {
   above <- z - l
   below <- z + l

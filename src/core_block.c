@@ -46,18 +46,20 @@ void fumi_block_project(fumi_block *b, int first, int end, int k0) {
 
 void fumi_block_load(fumi_block *b, const double *A) {
   const int lanes = b->kernel->lanes, rows = b->K - b->k0;
-  for (int i = 0; i < b->tiles * lanes; i++)
-    for (int k = 0; k < rows; k++)
-      b->A[fumi_at(lanes, rows, k, i)] =
-          i < b->n ? fumi_ccol(A, b->K, b->first + i)[b->k0 + k] : 0;
+  for (int i = 0; i < b->tiles * lanes; i++) {
+    double *lane = b->A + fumi_at(lanes, rows, 0, i);
+    const double *a = i < b->n ? fumi_ccol(A, b->K, b->first + i) + b->k0 : NULL;
+    for (int k = 0; k < rows; k++) lane[k * lanes] = a ? a[k] : 0;
+  }
 }
 
 void fumi_block_store(const fumi_block *b, double *A) {
   const int lanes = b->kernel->lanes, rows = b->K - b->k0;
   for (int i = 0; i < b->n; i++) {
     double *a = fumi_col(A, b->K, b->first + i);
+    const double *lane = b->A + fumi_at(lanes, rows, 0, i);
     for (int k = 0; k < b->k0; k++) a[k] = 0;
-    for (int k = 0; k < rows; k++) a[b->k0 + k] = b->A[fumi_at(lanes, rows, k, i)];
+    for (int k = 0; k < rows; k++) a[b->k0 + k] = lane[k * lanes];
   }
 }
 

@@ -137,9 +137,10 @@ static void ista_positive(dlfumi_work *w, const double *p, double threshold) {
 static fumi_lasso load_lasso(dlfumi_work *w, const double *p, int i) {
   const fumi_block *b = &w->block;
   const int k0 = b->k0, rows = b->K - k0, lanes = b->kernel->lanes;
+  const ptrdiff_t lane = fumi_at(lanes, rows, 0, i);
   for (int k = 0; k < rows; k++) {
-    w->lasso.b[k] = b->B[fumi_at(lanes, rows, k, i)];
-    w->lasso.a[k] = b->A[fumi_at(lanes, rows, k, i)];
+    w->lasso.b[k] = b->B[lane + k * lanes];
+    w->lasso.a[k] = b->A[lane + k * lanes];
   }
   return (fumi_lasso){.K = rows, .T = k0 ? 0 : w->par->T, .ldg = b->K,
                       .G = fumi_ccol(b->G, b->K, k0) + k0, .lambda = w->par->lambda,
@@ -154,7 +155,8 @@ static void codes_exact(dlfumi_work *w, const double *p) {
     const fumi_lasso problem = load_lasso(w, p, i);
     const double gap = fumi_lasso_solve(&problem, &w->lasso);
     if (gap > w->s->worst_gap) w->s->worst_gap = gap;
-    for (int k = 0; k < rows; k++) b->A[fumi_at(lanes, rows, k, i)] = w->lasso.a[k];
+    double *lane = b->A + fumi_at(lanes, rows, 0, i);
+    for (int k = 0; k < rows; k++) lane[k * lanes] = w->lasso.a[k];
   }
 }
 
@@ -198,30 +200,36 @@ static void block_objective(dlfumi_work *w, const double *p) {
   for (int i = 0; i < b->n; i++) {
     const double pi = b->k0 ? 0 : p[b->first + i];
     const double full = b->k0 ? 0 : w->r_full[i];
+    const double *lane = b->A + fumi_at(lanes, rows, 0, i);
     double target = 0, background = 0;
-    for (int k = 0; k < T; k++) target += fabs(b->A[fumi_at(lanes, rows, k, i)]);
-    for (int k = T; k < rows; k++) background += fabs(b->A[fumi_at(lanes, rows, k, i)]);
+    for (int k = 0; k < T; k++) target += fabs(lane[k * lanes]);
+    for (int k = T; k < rows; k++) background += fabs(lane[k * lanes]);
     w->reconstruction += .5 * weight * (pi * full + (1 - pi) * w->r_bg[i]);
     w->l1 += weight * (pi * target + background);
   }
 }
 
-/* U += X W' and S += A W', with W_t = p a_t and W_k = psi a_k (1 in negative bags) */
+/* W_t = p a_t and W_k = psi a_k (a_k in negative bags), each times factor[i] if given */
+static void weigh_codes(dlfumi_work *w, const double *p, const double *factor) {
+  fumi_block *b = &w->block;
+  const int T = b->k0 ? 0 : w->par->T, rows = b->K - b->k0, lanes = b->kernel->lanes;
+  const double weight = b->k0 ? 1 : w->par->psi;
+  for (int i = 0; i < b->tiles * lanes; i++) {
+    const ptrdiff_t lane = fumi_at(lanes, rows, 0, i);
+    const double f = i >= b->n ? 0 : factor ? factor[b->first + i] : 1;
+    const double pi = T && i < b->n ? p[b->first + i] : 0;
+    for (int k = 0; k < T; k++) b->W[lane + k * lanes] = f * pi * b->A[lane + k * lanes];
+    for (int k = T; k < rows; k++) b->W[lane + k * lanes] = f * weight * b->A[lane + k * lanes];
+  }
+}
+
+/* U += X W' and S += A W' */
 static void block_statistics(dlfumi_work *w, const double *p) {
   fumi_block *b = &w->block;
-  const int d = w->x->d, k0 = b->k0, K = b->K, rows = K - k0, lanes = b->kernel->lanes;
-  const int ldu = fumi_padded(d);
-  for (int i = 0; i < b->tiles * lanes; i++) {
-    for (int k = 0; k < rows; k++) {
-      const ptrdiff_t at = fumi_at(lanes, rows, k, i);
-      const double weight = k0 ? 1 : k >= w->par->T ? w->par->psi : i < b->n ? p[b->first + i] : 0;
-      b->W[at] = weight * b->A[at];
-    }
-  }
-  b->kernel->gram(b->tiles, rows, b->A, b->W, rows, fumi_col(w->S, K, k0) + k0, K);
-  for (int i = 0; i < b->n; i++)
-    for (int k = 0; k < rows; k++)
-      b->W[fumi_at(lanes, rows, k, i)] *= w->x->scale[b->first + i];
+  const int d = w->x->d, k0 = b->k0, rows = b->K - k0, ldu = fumi_padded(d);
+  weigh_codes(w, p, NULL);
+  b->kernel->gram(b->tiles, rows, b->A, b->W, rows, fumi_col(w->S, b->K, k0) + k0, b->K);
+  weigh_codes(w, p, w->x->scale);
   b->kernel->accumulate(d, b->n, rows, fumi_ccol(w->x->X, d, b->first), b->W, rows,
                         fumi_col(w->U, ldu, k0), ldu, b->pack);
 }
@@ -551,8 +559,9 @@ static void least_squares_block(const fumi_block *b, const double *F, double *A)
   const int rows = b->K - b->k0, lanes = b->kernel->lanes;
   for (int i = 0; i < b->n; i++) {
     double *a = fumi_col(A, b->K, b->first + i);
+    const double *lane = b->B + fumi_at(lanes, rows, 0, i);
     for (int k = 0; k < b->k0; k++) a[k] = 0;
-    for (int k = 0; k < rows; k++) a[b->k0 + k] = b->B[fumi_at(lanes, rows, k, i)];
+    for (int k = 0; k < rows; k++) a[b->k0 + k] = lane[k * lanes];
     la_cholesky_solve(rows, 1, F, a + b->k0);
   }
 }

@@ -175,25 +175,37 @@ TARGET static void NAME(project)(int d, int n, int K, const double *X, const dou
   double *o = U + (ptrdiff_t)ldu * (k + r) + from;                            \
   STORE(o) += s##r##a; STORE(o + VEC) += s##r##b; STORE(o + 2 * VEC) += s##r##c; }
 
-/* U += X W': LANES features by four atoms; the strip of X is packed first, for a
- * power-of-two stride would throw it out of the first cache */
+/* A strip of LANES features of n instances, one after the other: in X itself a power-of-two
+ * stride would throw it out of the first cache. */
+TARGET static void NAME(pack_strip)(int d, int n, int len, const double *X, double *pack) {
+  for (int i = 0; i < n; i++, X += d, pack += LANES) {
+    if (len == LANES) {
+      LOAD_X(X)
+      STORE(pack) = xa; STORE(pack + VEC) = xb; STORE(pack + 2 * VEC) = xc;
+    } else {
+      for (int l = 0; l < LANES; l++) pack[l] = l < len ? X[l] : 0;
+    }
+  }
+}
+
+/* U += X W': LANES features by four atoms */
 TARGET static void NAME(accumulate)(int d, int n, int K, const double *X, const double *W, int rows,
                                     double *U, int ldu, double *pack) {
   for (int from = 0; from < d; from += LANES) {
-    const int len = d - from < LANES ? d - from : LANES;
-    for (int i = 0; i < n; i++)
-      for (int l = 0; l < LANES; l++)
-        pack[(ptrdiff_t)LANES * i + l] = l < len ? X[(ptrdiff_t)d * i + from + l] : 0;
+    NAME(pack_strip)(d, n, d - from < LANES ? d - from : LANES, X + from, pack);
     for (int k = 0; k < K; k += 4) {
-      const int nk = K - k;
+      const int nk = K - k, to1 = nk > 1 ? LANES : 0, to2 = nk > 2 ? 2 * LANES : 0,
+                to3 = nk > 3 ? 3 * LANES : 0;
+      const double *x = pack;
       ROWS(DECLARE) ROWS(ZERO)
-      for (int i = 0; i < n; i++) {
-        const double *w = W + fumi_at(LANES, rows, k, i);
-        LOAD_X(pack + (ptrdiff_t)LANES * i)
-        MULTIPLY_ADD(0, w[0])
-        MULTIPLY_ADD(1, w[nk > 1 ? LANES : 0])
-        MULTIPLY_ADD(2, w[nk > 2 ? 2 * LANES : 0])
-        MULTIPLY_ADD(3, w[nk > 3 ? 3 * LANES : 0])
+      for (int first = 0; first < n; first += LANES) {
+        const double *w = W + fumi_at(LANES, rows, k, first);
+        const double *end = w + (n - first < LANES ? n - first : LANES);
+        for (; w < end; w++, x += LANES) {
+          LOAD_X(x)
+          MULTIPLY_ADD(0, w[0]) MULTIPLY_ADD(1, w[to1])
+          MULTIPLY_ADD(2, w[to2]) MULTIPLY_ADD(3, w[to3])
+        }
       }
       ROWS(ADD_TO_U)
     }

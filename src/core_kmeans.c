@@ -69,10 +69,11 @@ static double assign_block(kmeans_work *w) {
   const int d = w->x->d, lanes = b->kernel->lanes;
   double inertia = 0;
   for (int i = 0; i < b->n; i++) {
+    const double *lane = b->B + fumi_at(lanes, w->M, 0, i);
     int best = 0;
     double most = -HUGE_VAL;
     for (int k = 0; k < w->M; k++) {
-      const double s = b->B[fumi_at(lanes, w->M, k, i)] - w->half_norm2[k];
+      const double s = lane[k * lanes] - w->half_norm2[k];
       if (s > most) most = s, best = k;
     }
     const int at = b->first + i;

@@ -263,11 +263,11 @@ static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
   for (int i = 0; i < b->n; i++) {
     const fumi_lasso l = {.K = c->K, .ldg = c->ldg, .G = c->G, .lambda = c->lambda, .p = 1,
                           .norm2 = b->norm2[b->first + i], .gap = 1e-9};
-    for (int k = 0; k < c->K; k++)
-      w->b[k] = b->B[fumi_at(lanes, b->K, k0 + k, i)], w->a[k] = 0;
+    const ptrdiff_t lane = fumi_at(lanes, b->K, k0, i);
+    for (int k = 0; k < c->K; k++) w->b[k] = b->B[lane + k * lanes], w->a[k] = 0;
     const double gap = fumi_lasso_solve(&l, w);
     if (gap > c->worst_gap) c->worst_gap = gap;
-    for (int k = 0; k < c->K; k++) b->A[fumi_at(lanes, b->K, k0 + k, i)] = w->a[k];
+    for (int k = 0; k < c->K; k++) b->A[lane + k * lanes] = w->a[k];
   }
 }
 
