@@ -29,7 +29,7 @@ NULL
 #' @rdname bags-methods
 #' @export
 print.bags <- function(x, ...) {
-  size <- range(tabulate(x$bag, length(x$ids)))
+  size <- if (length(x$ids)) range(tabulate(x$bag, length(x$ids))) else c(0, 0)
   cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ", sum(!x$label),
       " negative (", x$classes[1], ")\n", sep = "")
   cat(ncol(x$x), " instances of ", nrow(x$x), " features",
@@ -56,6 +56,7 @@ length.bags <- function(x) length(x$ids)
 #' @rdname bags-methods
 #' @export
 `[.bags` <- function(x, i) {
+  if (missing(i)) return(x)
   keep <- bag_index(x, i)
   mine <- which(x$bag %in% keep)
   position <- rank(x$order[mine])
@@ -77,18 +78,18 @@ rebuild_bags <- function(x, columns, code, ids, label, position, truth) {
   x
 }
 
-bag_index <- function(x, i, call = rlang::caller_env()) {
+bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
   n <- length(x$ids)
   if (is.character(i)) {
     unknown <- setdiff(i, x$ids)
     if (length(unknown))
-      stop_fumi("`i` must name bags that are there, but there is no bag ", enumerate(unknown), ".",
+      stop_fumi("`", name, "` must name bags that are there, but there is no bag ", enumerate(unknown), ".",
                 class = "subscript", call = call)
     return(match(unique(i), x$ids))
   }
   if (is.logical(i) && length(i) == n && !anyNA(i)) return(which(i))
   if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 && max(i, 0) > 0)
-    stop_fumi("`i` must be numbers between 1 and ", n, ", ids, or one logical a bag, not ", describe(i), ".",
+    stop_fumi("`", name, "` must be numbers between 1 and ", n, ", ids, or one logical a bag, not ", describe(i), ".",
               class = "subscript", call = call)
   unique(seq_len(n)[i])
 }
@@ -98,8 +99,8 @@ bag_index <- function(x, i, call = rlang::caller_env()) {
 c.bags <- function(...) {
   parts <- list(...)
   check_combinable(parts)
-  before <- cumsum(c(0, vapply(parts, function(b) length(b$ids), 0L)))
-  instances <- cumsum(c(0, vapply(parts, function(b) ncol(b$x), 0L)))
+  before <- cumsum(c(0L, vapply(parts, function(b) length(b$ids), 0L)))
+  instances <- cumsum(c(0L, vapply(parts, function(b) ncol(b$x), 0L)))
   join <- function(f) do.call(c, lapply(seq_along(parts), function(s) f(parts[[s]], s)))
   rebuild_bags(
     parts[[1]], do.call(cbind, lapply(parts, `[[`, "x")), join(function(b, s) b$bag + before[s]),

@@ -72,6 +72,7 @@ bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, i
 bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NULL,
                       image_dim = NULL) {
   check_dots_empty(..., known = names(formals()))
+  if (missing(label)) stop_fumi("`label` must be given.")
   if (length(bag) == 0) bag <- seq_along(x)
   if (length(bag) != length(x))
     stop_fumi("`bag` must give one id for each of the ", length(x), " elements of the list, not ",
@@ -80,6 +81,7 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
     stop_fumi("`bag` must give each element of the list an id of its own, but ",
               describe(bag[duplicated(bag)][1]), " is there twice.")
   columns <- stack_columns(x)
+  if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
   if (length(label) == length(x) && is.null(names(label))) names(label) <- bag
   new_bags(columns$x, rep(bag, columns$size), label, positive, truth, image_dim)
@@ -92,7 +94,10 @@ bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim 
   if (missing(data) || !is.data.frame(data))
     stop_fumi("`data` must be a data frame when `x` is a formula, not ",
               if (missing(data)) "missing" else describe(data), ".")
-  response <- if (length(x) == 3) eval(x[[2]], data, environment(x))
+  call <- rlang::current_env()
+  lacking <- function(e) stop_fumi("`x` must have columns of `data` on its left side, but: ",
+                                   conditionMessage(e), ".", class = "column", call = call)
+  response <- if (length(x) == 3) tryCatch(eval(x[[2]], data, environment(x)), simpleError = lacking)
   if (!inherits(response, "mi"))
     stop_fumi("`x` must be a formula `mi(label, bag) ~ features`, not `",
               paste(deparse(x), collapse = " "), "`.")
@@ -157,8 +162,8 @@ as_columns <- function(x, name, call = rlang::caller_env()) {
 check_finite_columns <- function(x, name, call = rlang::caller_env()) {
   if (all(is.finite(range(x, 0)))) return(x)
   bad <- which(!is.finite(x), arr.ind = TRUE)
-  kind <- if (anyNA(x)) "missing values" else "infinite values"
-  stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind,
+  kind <- if (anyNA(x)) "missing value" else "infinite value"
+  stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind, if (nrow(bad) > 1) "s",
             ", the first in instance ", bad[1, 2], ", feature ", bad[1, 1], ".",
             class = "nonfinite", call = call)
 }
@@ -176,6 +181,9 @@ stack_columns <- function(x, call = rlang::caller_env()) {
   if (length(x) == 0)
     stop_fumi("`x` must hold at least one bag, but the list is empty.", class = "empty", call = call)
   parts <- lapply(seq_along(x), function(i) as_columns(x[[i]], paste0("x[[", i, "]]"), call))
+  empty <- which(vapply(parts, ncol, 1L) == 0)
+  if (length(empty))
+    stop_fumi("`x[[", empty[1], "]]` must have at least one instance, not 0.", class = "empty", call = call)
   d <- vapply(parts, nrow, 1L)
   if (any(d != d[1]))
     stop_fumi("`x` must have the same features in each bag, but bag 1 has ", d[1], " and bag ",
@@ -199,9 +207,16 @@ check_bag <- function(bag, n, call) {
     warn_fumi("`bag` has levels without an instance, which are dropped: ",
               enumerate(setdiff(levels(bag), levels(droplevels(bag)))), ".",
               class = "empty_bag", call = call)
-  name <- if (is.numeric(bag) && all(bag == round(bag))) sprintf("%.0f", bag) else as.character(bag)
+  name <- bag_names(bag)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
+}
+
+# Ids as text, the same whatever the options of the session.
+bag_names <- function(bag) {
+  if (!is.numeric(bag)) return(as.character(bag))
+  whole <- all(bag == round(bag), na.rm = TRUE)
+  replace(sprintf(if (whole) "%.0f" else "%.15g", bag + 0), is.na(bag), NA)
 }
 
 # Two-valued labels as logicals, with the names of both classes, negative first.
@@ -238,7 +253,8 @@ label_classes <- function(label, positive, name, call) {
 # one an instance.
 label_by_bag <- function(y, names, bag, call) {
   n_bags <- length(bag$ids)
-  if (length(y) == n_bags && length(y) < length(bag$code)) {
+  by_name <- length(y) == n_bags && setequal(names, bag$ids)
+  if (by_name || length(y) == n_bags && length(y) < length(bag$code)) {
     if (is.null(names)) return(y)
     if (!setequal(names, bag$ids))
       stop_fumi("`label` must be named by the ids of the bags or not at all, but there is no label for ",
@@ -271,7 +287,8 @@ check_truth <- function(truth, classes, bag, y, call) {
 
 check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
   if (is.null(image_dim)) return(NULL)
-  if (!is.numeric(image_dim) || length(image_dim) != 2 || anyNA(image_dim) || prod(image_dim) != d)
+  if (!is.numeric(image_dim) || length(image_dim) != 2 || anyNA(image_dim) ||
+      any(image_dim < 1 | image_dim != round(image_dim)) || prod(image_dim) != d)
     stop_fumi("`image_dim` must be a height and a width whose product is the number of features (", d,
               "), not ", paste(format(image_dim), collapse = " x "), ".", call = call)
   as.integer(image_dim)

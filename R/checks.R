@@ -38,8 +38,23 @@ check_dots_empty <- function(..., known = character(), call = rlang::caller_env(
   if (is.null(name) || is.na(name) || name == "")
     stop_fumi("All arguments must be named or in their places, but ", ...length(),
               " surplus unnamed argument(s) were given.", class = "argument", call = call)
-  near <- known[utils::adist(name, known)[1, ] <= 3]
+  stop_unknown(name, known, call)
+}
+
+# The `...` of a fitter goes to `bags()`: a name that neither has is refused, with the
+# nearest of both. `own` and `given` are the names of the fitter's arguments and of its dots.
+check_door <- function(own, given, call = rlang::caller_env()) {
+  known <- c(own, "bag", "label", "positive", "truth", "image_dim", "data")
+  odd <- setdiff(given, c(known, "", NA))
+  if (length(odd)) stop_unknown(odd[1], known, call)
+}
+
+# The nearest of the known arguments is suggested, if it is near.
+stop_unknown <- function(name, known, call) {
+  known <- setdiff(known, "...")
+  distance <- utils::adist(name, known)[1, ]
+  near <- known[which.min(distance)]
   stop_fumi("`", name, "` must be an argument of this function",
-            if (length(near)) paste0(" (did you mean `", near[1], "`?)"),
+            if (any(distance <= min(3, nchar(name) - 2))) paste0(" (did you mean `", near, "`?)"),
             ", but it is not.", class = "argument", call = call)
 }

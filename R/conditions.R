@@ -15,12 +15,14 @@ describe <- function(x) {
   if (is.function(x)) return("a function")
   if (is.object(x) || length(dim(x)) || is.list(x)) {
     shape <- if (length(dim(x))) paste0(" of ", paste(dim(x), collapse = " x "))
-    return(paste0("a ", class(x)[1], shape))
+    return(paste0(article(class(x)[1]), shape))
   }
-  if (length(x) != 1) return(paste0("a ", typeof(x), " vector of length ", length(x)))
+  if (length(x) != 1) return(paste0(article(typeof(x)), " vector of length ", length(x)))
   if (is.character(x) && !is.na(x)) return(encodeString(x, quote = "\""))
   format(x)
 }
+
+article <- function(noun) paste(if (grepl("^[aeiou]", noun)) "an" else "a", noun)
 
 # "a, b and 3 more", for messages that name columns or bags.
 enumerate <- function(x, max = 3) {

@@ -23,13 +23,20 @@ check_status <- function(status, call = rlang::caller_env(2)) {
 # that do not overflow.
 check_trainable <- function(b, normalize, call = rlang::caller_env()) {
   check_both_labels(b, call)
-  largest <- max(abs(range(b$x)))
-  if (largest == 0)
+  if (all(instance_scale(b$x, "unit") == 0))
     stop_fumi("`x` must not be zero throughout.", class = "scale", call = call)
-  if (normalize == "none" && largest > 1e100)
-    stop_fumi("`x` must stay below 1e100 with `normalize = \"none\"`, but its largest value is ",
-              signif(largest, 3), ": rescale the data.", class = "scale", call = call)
+  check_largest(b$x, "x", normalize, call)
   b
+}
+
+# Squares (normalize "none") and norms must not overflow.
+check_largest <- function(x, name, normalize, call) {
+  limit <- if (identical(normalize, "unit")) 1e300 else 1e100
+  largest <- max(abs(range(x, 0)))
+  if (largest > limit)
+    stop_fumi("`", name, "` must stay below ", limit, " with `normalize = \"", normalize,
+              "\"`, but its largest value is ", signif(largest, 3), ": rescale the data.",
+              class = "scale", call = call)
 }
 
 # sd, or 1 where that is 0: a divisor for standardised scores.
@@ -50,7 +57,7 @@ keep_until_interrupt <- function(n, f) {
   done <- list()
   interrupted <- FALSE
   for (i in seq_len(n)) {
-    stopped <- function(e) if (i == 1) stop(e) else NULL
+    stopped <- function(e) if (i == 1) check_status("interrupt", rlang::caller_env(5)) else NULL
     one <- tryCatch(f(i), fumi_error_interrupt = stopped, interrupt = stopped)
     if (!is.null(one)) done[[i]] <- one
     interrupted <- is.null(one) || identical(one$stop_reason, "interrupt")

@@ -87,15 +87,17 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
                    n_start = 1, combine = c("best", "average"), keep_background = FALSE,
                    control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   control <- check_dlfumi_control(control)
-  spec <- list(n_target = n_target, n_background = n_background, lambda = lambda, beta = beta,
-               gamma = gamma, psi = psi)
-  spec <- check_dlfumi_spec(spec, control$variant, init)
+  given <- list(n_target = n_target, n_background = n_background, lambda = lambda, beta = beta,
+                gamma = gamma, psi = psi)
+  spec <- check_dlfumi_spec(given, control$variant, init)
   spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
   spec$combine <- check_choice(combine, c("best", "average"), "combine")
   spec$n_start <- check_count(n_start, "n_start")
   spec$keep_background <- check_flag(keep_background, "keep_background")
   spec$control <- control
+  spec$given <- given
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize)
   check_dlfumi_sizes(b, spec)
@@ -286,7 +288,8 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec) {
     n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
     gamma = spec$gamma, psi = spec$psi, normalize = spec$normalize, variant = spec$control$variant,
     combine = spec$combine, score_scale = if (spec$combine == "best") "log",
-    starts = lapply(fits, `[[`, "objective"), spec = spec)
+    starts = lapply(fits, `[[`, "objective"),
+    spec = c(spec$given, spec[c("normalize", "combine", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
   if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
   add_thresholds(object, b)
@@ -328,7 +331,7 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) 
 #' @export
 score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL,
                                    detector = c("confidence", "subace"), background = NULL, ...,
-                                   call = rlang::caller_env(2)) {
+                                   call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding", "coding_steps", "detector", "background", "new_data",
                                   "type", "level", "bag", "pool", "threshold"), call = call)
   coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
@@ -351,10 +354,13 @@ subace_score <- function(object, x, background, call) {
               "`detector = \"subace\"`.", class = "no_background", call = call)
   if (!inherits(background, "fumi_background")) {
     if (inherits(background, "bags")) background <- background[!background$label]
-    background <- forge(object, background, NULL, call)$x
-    background <- background_stats(t(background * rep(instance_scale(background, object$normalize),
-                                                      each = nrow(background))))
+    background <- forge(object, background, NULL, call, "background")$x
+    background <- make_background(t(background * rep(instance_scale(background, object$normalize),
+                                                     each = nrow(background))), "background", call = call)
   }
+  if (length(background$mean) != object$n_features)
+    stop_fumi("`background` must have the ", object$n_features, " features of the fit, not ",
+              length(background$mean), ".", class = "column", call = call)
   x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
   target <- object$dictionary[, seq_len(object$n_target), drop = FALSE]
   detect_columns(x, unname(target), background, FALSE)
@@ -362,14 +368,15 @@ subace_score <- function(object, x, background, call) {
 
 #' @export
 prob_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL, ...,
-                                  call = rlang::caller_env(2)) {
+                                  call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding", "coding_steps", "new_data", "pool", "bag"), call = call)
   coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
+  if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
   -expm1(-object$beta * dlfumi_confidence(object, x, coding, coding_steps)$r_bg)
 }
 
 #' @export
-code_instances.dlfumi <- function(object, x, coding_steps = NULL, ..., call = rlang::caller_env(2)) {
+code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding_steps", "new_data"), call = call)
   lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
   out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,

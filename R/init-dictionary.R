@@ -3,6 +3,7 @@
 
 # A list of functions without arguments, each of which makes list(dictionary, codes).
 dlfumi_starts <- function(b, spec, init, call = rlang::caller_env(2)) {
+  force(call)
   scale <- instance_scale(b$x, spec$normalize)
   if (identical(init, "paper")) {
     draws <- lapply(seq_len(spec$n_start), function(s)

@@ -20,7 +20,9 @@
 #' is.na(mi(c(1, NA), c("a", "b")))
 #' @export
 mi <- function(label, bag) {
-  if (!is.atomic(label) || !is.atomic(bag) || length(label) != length(bag))
+  if (!is.atomic(label) || !is.atomic(bag))
+    stop_fumi("`label` and `bag` must be vectors, not ", describe(label), " and ", describe(bag), ".")
+  if (length(label) != length(bag))
     stop_fumi("`label` and `bag` must have one value an instance each, not ", length(label), " and ",
               length(bag), " values.")
   label_values <- if (is.factor(label)) levels(label) else sort(unique(label))

@@ -38,7 +38,9 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #'   by name if the training data had names; columns that were not there are ignored.
 #' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
 #'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}. `"class"`: the class whose side of the
-#'   threshold the score is on. `"prob"`: for DL-FUMI \eqn{p} of eq. 6. `"codes"`: a matrix,
+#'   threshold the score is on. `"prob"`: the probability of a target; for DL-FUMI
+#'   \eqn{p} of eq. 6, for diverse density and DMIL that of their model, else a logistic curve fitted
+#'   to the scores of the training bags. `"codes"`: a matrix,
 #'   instances x atoms. `"reconstruction"`: a matrix, instances x features, on the scale of
 #'   the data given.
 #' @param level one row an instance, or one row a bag.
@@ -70,8 +72,10 @@ predict.mil_model <- function(object, new_data,
                               threshold = NULL) {
   type <- check_choice(type, c("score", "class", "prob", "codes", "reconstruction"), "type")
   level <- check_choice(level, c("instance", "bag"), "level")
+  if (missing(new_data) && length(...names())) stop_unknown(...names()[1], "new_data", rlang::current_env())
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
+  if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
   new <- forge(object, new_data, bag)
   if (type %in% c("codes", "reconstruction")) {
     if (level == "bag")
@@ -102,6 +106,7 @@ predict_matrix <- function(object, new, type, ...) {
   codes <- code_instances(object, new$x, ..., call = rlang::caller_env())
   back <- order(new$order)
   if (type == "codes") return(t(codes[, back, drop = FALSE]))
+  if (is.null(object$dictionary)) stop_no_meaning(object, type, rlang::caller_env())
   scale <- instance_scale(new$x, object$normalize)
   t((object$dictionary %*% codes)[, back, drop = FALSE]) / ifelse(scale[back] > 0, scale[back], 1)
 }
@@ -143,7 +148,8 @@ add_logistic <- function(object, b) {
 
 model_threshold <- function(object, threshold, pool, dots, call = rlang::caller_env()) {
   if (!is.null(threshold)) return(check_number(threshold, "threshold", call = call))
-  usual <- is.null(dots$detector) && is.null(dots$coding) && is.null(dots$coding_steps)
+  usual <- (is.null(dots$detector) || identical(dots$detector, "confidence")) &&
+    (is.null(dots$coding) || identical(dots$coding, "joint")) && is.null(dots$coding_steps)
   if (!usual || !pool %in% names(object$thresholds))
     stop_fumi("`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
               "chosen for at the fit.", class = "no_threshold", call = call)
@@ -153,47 +159,55 @@ model_threshold <- function(object, threshold, pool, dots, call = rlang::caller_
 # ---- new data -----------------------------------------------------------------------------
 
 # New data in the model's features: list(x d x n, order, bag ids in the user's order).
-forge <- function(object, new_data, bag, call = rlang::caller_env()) {
+forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new_data") {
   if (inherits(new_data, "bags")) {
-    x <- match_features(object, new_data$x, call)
+    if (!is.null(bag))
+      stop_fumi("`bag` must not be given when `", name, "` is bags, which have ids of their own.", call = call)
+    x <- match_features(object, new_data$x, call, name)
+    check_largest(x, name, object$normalize, call)
     return(list(x = x, order = new_data$order, bag = in_user_order(new_data, new_data$ids[new_data$bag])))
   }
   if (is.data.frame(new_data)) {
-    if (is.character(bag) && length(bag) == 1 && bag %in% names(new_data)) bag <- new_data[[bag]]
-    if (!is.null(object$features)) new_data <- pick_columns(object, new_data, call)
+    column <- column_name(new_data, bag, "bag", call)
+    if (!is.null(column)) {
+      bag <- new_data[[column]]
+      new_data <- new_data[setdiff(names(new_data), column)]
+    }
+    if (!is.null(object$features)) new_data <- pick_columns(object, new_data, call, name)
   } else if (is.list(new_data)) {
-    size <- vapply(new_data, NROW, 1L)
-    if (is.null(bag)) bag <- rep(if (is.null(names(new_data))) seq_along(new_data) else names(new_data), size)
-    new_data <- lapply(new_data, function(part) t(match_features(object, as_columns(part, "new_data", call), call)))
-    new_data <- do.call(rbind, new_data)
+    parts <- lapply(new_data, function(part) match_features(object, as_columns(part, name, call), call, name))
+    if (is.null(bag)) bag <- if (is.null(names(parts))) seq_along(parts) else names(parts)
+    if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
+    new_data <- if (length(parts)) t(do.call(cbind, parts)) else matrix(0, 0, object$n_features)
   }
-  x <- match_features(object, as_columns(new_data, "new_data", call), call)
+  x <- match_features(object, as_columns(new_data, name, call), call, name)
+  check_largest(x, name, object$normalize, call)
   if (is.null(bag)) bag <- rep(NA_character_, ncol(x))
   if (length(bag) != ncol(x))
     stop_fumi("`bag` must give the bag of each of the ", ncol(x), " instances, not ", describe(bag), ".",
               call = call)
-  list(x = x, order = seq_len(ncol(x)), bag = as.character(bag))
+  list(x = x, order = seq_len(ncol(x)), bag = bag_names(bag))
 }
 
-pick_columns <- function(object, new_data, call) {
+pick_columns <- function(object, new_data, call, name = "new_data") {
   lacking <- setdiff(object$features, names(new_data))
   if (length(lacking))
-    stop_fumi("`new_data` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
+    stop_fumi("`", name, "` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
               class = "column", call = call)
   new_data[object$features]
 }
 
-match_features <- function(object, x, call) {
+match_features <- function(object, x, call, name = "new_data") {
   if (!is.null(object$features) && !is.null(rownames(x))) {
     if (identical(rownames(x), object$features)) return(x)
     lacking <- setdiff(object$features, rownames(x))
     if (length(lacking))
-      stop_fumi("`new_data` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
+      stop_fumi("`", name, "` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
                 class = "column", call = call)
     return(x[object$features, , drop = FALSE])
   }
   if (nrow(x) != object$n_features)
-    stop_fumi("`new_data` must have ", object$n_features, " features, not ", nrow(x), ".",
+    stop_fumi("`", name, "` must have ", object$n_features, " features, not ", nrow(x), ".",
               class = "column", call = call)
   x
 }
@@ -258,7 +272,7 @@ update.mil_model <- function(object, data, ...) {
   spec <- object$spec
   changes <- list(...)
   spec[names(changes)] <- changes
-  do.call(match.fun(object$method), c(list(data), spec))
+  do.call(get(object$method, envir = topenv(), mode = "function"), c(list(data), spec))
 }
 
 #' @rdname mil_model-methods

@@ -33,7 +33,7 @@ one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
   on.exit(bar$done())
   fits <- keep_until_interrupt(length(classes), function(i) {
     fit <- fitter(classes[[i]], ..., progress = FALSE)
-    fit$scale <- if (scale) negative_scale(fit, classes[[i]])
+    fit[["scale"]] <- if (scale) negative_scale(fit, classes[[i]])
     bar$tick(names(classes)[i])
     fit
   })
@@ -57,11 +57,19 @@ check_class_list <- function(x, call = rlang::caller_env()) {
 }
 
 class_bags <- function(x, bag, label, call = rlang::caller_env()) {
+  if (missing(bag) && (is.data.frame(x) || !is.list(x)))
+    stop_fumi("`bag` must be given with `label`.", call = call)
+  column <- if (is.data.frame(x)) column_name(x, label, "label", call)
+  if (!is.null(column)) {
+    label <- x[[column]]
+    x <- x[setdiff(names(x), column)]
+  }
   values <- if (is.factor(label)) levels(droplevels(label)) else as.character(sort(unique(label)))
   if (length(values) < 2)
     stop_fumi("`label` must have two or more classes, not ", length(values), ".", class = "label", call = call)
   name <- stats::setNames(as.character(label), names(label))
-  stats::setNames(lapply(values, function(v) bags(x, bag, name == v)), values)
+  make <- if (missing(bag)) function(y) bags(x, label = y) else function(y) bags(x, bag = bag, label = y)
+  stats::setNames(lapply(values, function(v) make(name == v)), values)
 }
 
 # Scores on the scale on which they are compared: logarithms for ratios.
@@ -81,8 +89,8 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   if (missing(new_data)) stop_fumi("`new_data` must be given.", class = "no_data")
   one <- function(fit) {
     out <- predict(fit, new_data, type = "score", level = level, ...)
-    if (!is.null(fit$scale))
-      out$.score <- (comparable(fit, out$.score) - fit$scale[["center"]]) / fit$scale[["scale"]]
+    if (!is.null(fit[["scale"]]))
+      out$.score <- (comparable(fit, out$.score) - fit[["scale"]][["center"]]) / fit[["scale"]][["scale"]]
     out
   }
   parts <- lapply(object$fits, one)

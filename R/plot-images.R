@@ -25,7 +25,8 @@ picture_grid <- function(group, draw, n_col = NULL, main = NULL) {
     cells <- sum(sizes[seq_len(g - 1)]) + seq_len(sizes[g])
     matrix(c(cells, rep(0, -length(cells) %% n_col)), ncol = n_col, byrow = TRUE)
   })
-  old <- graphics::par(mar = c(.3, .3, 1.6, .3), oma = c(.2, .2, if (is.null(main)) .2 else 2, .2))
+  old <- graphics::par(c("mfrow", "mar", "oma", "cex", "cex.main"))
+  graphics::par(mar = c(.3, .3, 1.6, .3), oma = c(.2, .2, if (is.null(main)) .2 else 2, .2))
   on.exit({
     graphics::layout(1)
     graphics::par(old)

@@ -43,7 +43,7 @@ plot_objective <- function(x) {
   path <- loss_path(x)
   if (is.null(path))
     stop_fumi("`x` must have at least one iteration to plot its objective.", class = "no_data",
-              call = rlang::caller_env(2))
+              call = rlang::caller_env())
   best <- x$objective
   graphics::plot(range(path$iteration), range(path$objective), type = "n", xlab = "iteration",
                  ylab = "objective", las = 1, bty = "n", main = "Objective by iteration", font.main = 1)
@@ -53,13 +53,14 @@ plot_objective <- function(x) {
                   col = target_colour)
 }
 
-plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env(2)) {
+plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   if (!inherits(new_data, "bags"))
     stop_fumi("`new_data` must be bags: a fit keeps no training data, and `new_data` is ",
               describe(new_data), ".", class = "no_data", call = call)
-  one <- new_data[bag]
+  one <- new_data[bag_index(new_data, bag, "bag", call)]
   if (length(one) != 1) stop_fumi("`bag` must name one bag, not ", length(one), ".", call = call)
   score <- predict(x, one, ...)$.score
+  if (is.null(score)) stop_fumi("`type` must be \"score\" to plot a bag.", call = call)
   rank <- order(score, decreasing = TRUE)
   instances <- as.matrix(one)
   cut <- x$thresholds[["max"]]
@@ -94,6 +95,7 @@ plot.bags <- function(x, n_bags = 3, n_instances = 8, ...) {
   check_dots_empty(..., known = names(formals()))
   n_bags <- check_count(n_bags, "n_bags")
   n_instances <- check_count(n_instances, "n_instances")
+  if (length(x$ids) == 0) stop_fumi("`x` must have at least one bag to plot.", class = "empty")
   shown <- c(utils::head(which(x$label), n_bags), utils::head(which(!x$label), n_bags))
   name <- paste0("bag ", x$ids, ": ", x$classes[1 + x$label])
   colour <- ifelse(x$label, target_colour, background_colour)

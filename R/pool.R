@@ -12,7 +12,10 @@
 #' @export
 pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or")) {
   pool <- check_choice(pool, c("max", "mean", "lse", "noisy-or"), "pool")
-  if (!is.numeric(score) || length(score) != length(bag))
+  if (!is.numeric(score)) stop_fumi("`score` must be numeric, not ", describe(score), ".")
+  if (anyNA(bag)) stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)), " instances.",
+                            class = "nonfinite")
+  if (length(score) != length(bag))
     stop_fumi("`score` and `bag` must have one value an instance each, not ", length(score), " and ",
               length(bag), " values.")
   if (pool == "noisy-or" && any(score < 0 | score > 1, na.rm = TRUE))
@@ -26,5 +29,5 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or")) {
 poolers <- list(
   max = max,
   mean = mean,
-  lse = function(s) max(s) + log(mean(exp(s - max(s)))),
+  lse = function(s) if (is.infinite(max(s))) max(s) else max(s) + log(mean(exp(s - max(s)))),
   `noisy-or` = function(p) -expm1(sum(log1p(-p))))

@@ -25,7 +25,7 @@
 #' mil_roc(fit, b)
 #' @export
 sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize = c("unit", "none"),
-                progress = FALSE) {
+                progress = getOption("fumi.progress", interactive())) {
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
@@ -59,7 +59,7 @@ linear_classifier <- function(x, y, spec) {
 }
 
 #' @export
-score_instances.sil <- function(object, x, ..., call = rlang::caller_env(2)) {
+score_instances.sil <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
   scale <- instance_scale(x, object$normalize)
   classifier <- object$spec$classifier

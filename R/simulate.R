@@ -29,7 +29,7 @@ sim_bags <- function(n_bags = 40, bag_size = 8, n_features = 30, n_target = 1, n
   witness_rate <- check_number(witness_rate, "witness_rate", min = 0, max = 1)
   noise <- check_number(noise, "noise", min = 0)
   if (is.null(image_dim)) n_features <- check_count(n_features, "n_features")
-  else n_features <- prod(check_image_dim(image_dim, prod(image_dim)))
+  else n_features <- prod(check_image_dim(image_dim, if (is.numeric(image_dim)) prod(image_dim) else NA))
 
   n <- n_bags * bag_size
   bag <- rep(seq_len(n_bags), each = bag_size)
@@ -63,5 +63,5 @@ sim_atoms <- function(n_features, n_atoms, image_dim) {
     c(outer(stats::dnorm(seq_len(image_dim[1]), centre[1], width[1]),
             stats::dnorm(seq_len(image_dim[2]), centre[2], width[2])))
   }
-  unit_columns(vapply(seq_len(n_atoms), spot, numeric(n_features)))
+  unit_columns(matrix(vapply(seq_len(n_atoms), spot, numeric(n_features)), n_features))
 }

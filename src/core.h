@@ -225,4 +225,48 @@ void dd_select(int N, const double *q, const int *bag, int n_bags, int *best);
 /* of each feature, over the first n instances */
 void dd_moments(const fumi_data *x, int n, double *mean, double *variance);
 
+/* ---- core_efumi.c: e-FUMI ----------------------------------------------------- */
+/* proportions A (K x N): column i minimises .5 a'Qa - C[, i]'a, a >= 0, sum a = 1, where
+ * Q_kl = p_i G_kl if k or l < T, and G_kl otherwise */
+fumi_status efumi_unmix(int K, int N, int T, const double *G, const double *p, const double *C,
+                        double *A, const fumi_host *host);
+
+/* ---- core_dmil.c: DMIL and GD-MIL -------------------------------------------- */
+typedef enum { DMIL_NOISY_OR, DMIL_GMEAN } dmil_pool;
+
+typedef struct {
+  dmil_pool pool;
+  int K, max_iter, portable;
+  double exponent, beta, lambda, tol;
+} dmil_param;
+
+typedef struct {
+  int n;
+  const int *bag, *positive; /* the bag of each instance, from 0; the label of each bag */
+} dmil_bags;
+
+enum { DMIL_TERMS = 2 }; /* objective with renewed codes, and before that */
+
+typedef struct {
+  double *D;     /* in: the start; out: the atoms with the lowest objective */
+  double *trace; /* DMIL_TERMS x (1 + max_iter), from the start on */
+  int *n_dead;   /* K: how often each atom was found unused and replaced */
+  int n_iter;
+} dmil_state;
+
+fumi_status dmil_fit(const fumi_data *x, const dmil_bags *bags, const dmil_param *par,
+                     dmil_state *s, const fumi_host *host);
+
+/* one update of each atom, with the codes fixed: the gradient (as D) at the start, the
+ * objective (1 + K) before and after each */
+fumi_status dmil_step(const fumi_data *x, const dmil_bags *bags, const dmil_param *par,
+                      const double *A, double *D, double *gradient, double *J,
+                      const fumi_host *host);
+
+/* codes (K x N) and e = ||x - D a||^2. G, norm2: NULL, or <d_k, d_l> and ||x||^2 when D
+ * and X are such that D'X are the inner products but D'D and X'X are not (a kernel) */
+fumi_status dmil_code(const fumi_data *x, int K, const double *D, const double *G,
+                      const double *norm2, double lambda, int portable, double *A, double *e,
+                      const fumi_host *host);
+
 #endif

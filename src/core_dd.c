@@ -16,13 +16,13 @@
 
 #include <math.h>
 
-/* q is kept off 0, where log(1 - p) is infinite, and off the largest double. Beyond q_tiny,
- * log(1 - p) = -p to the last digit. */
+/* q is kept off 0, where log(1 - p) is infinite, and off the largest double, so that F is
+ * finite. Beyond q_tiny, log(1 - p) = -p to the last digit. */
 static const double q_least = 1e-12, q_most = 1e300, q_tiny = 40;
 
 typedef struct {
   double *q, *w;   /* N */
-  double *s;       /* d */
+  double *s, *gs;  /* d: scales, and dF/ds */
   double *S, *sum; /* n_bags: log(1 - P) by noisy-or, and sum_i exp(q_min - q_i) */
   int *best;       /* n_bags: the instance with the smallest q */
 } dd_work;
@@ -31,10 +31,11 @@ static fumi_status work_init(dd_work *w, const dd_problem *p, const fumi_host *h
   w->q = fumi_doubles(host, p->x.N);
   w->w = fumi_doubles(host, p->x.N);
   w->s = fumi_doubles(host, p->x.d);
+  w->gs = fumi_doubles(host, p->x.d);
   w->S = fumi_doubles(host, p->n_bags);
   w->sum = fumi_doubles(host, p->n_bags);
   w->best = host->alloc(host->ctx, (size_t)p->n_bags, sizeof(int));
-  return w->q && w->w && w->s && w->S && w->sum && w->best ? FUMI_OK : FUMI_ENOMEM;
+  return w->q && w->w && w->s && w->gs && w->S && w->sum && w->best ? FUMI_OK : FUMI_ENOMEM;
 }
 
 /* log(1 - exp(-a)) for a > 0, to full precision */
@@ -132,11 +133,11 @@ static double noisy_or(const dd_problem *p, dd_work *w) {
   return F;
 }
 
-/* theta is t, then s (each feature), then the factor of `unit` (single), or nothing (fixed) */
+/* theta is t, then s (feature), or the factor of `unit` (single), or nothing (fixed) */
 static void read_scales(const dd_problem *p, const double *theta, double *s) {
   const int d = p->x.d;
-  for (int r = 0; r < d; r++)
-    s[r] = p->scale == DD_FEATURE ? theta[d + r] : p->unit[r] * (p->scale == DD_SINGLE ? theta[d] : 1);
+  const double factor = p->scale == DD_SINGLE ? theta[d] : 1;
+  for (int r = 0; r < d; r++) s[r] = p->scale == DD_FEATURE ? theta[d + r] : factor * p->unit[r];
 }
 
 /* eq. 4; the sums over instances are in gt = sum w e and gs = sum w e^2 first */
@@ -167,17 +168,16 @@ fumi_status dd_objective(const dd_problem *p, const double *theta, double *F, do
                          const fumi_host *host) {
   const int d = p->x.d;
   dd_work w;
-  double *gs = p->scale == DD_FEATURE ? gradient + d : fumi_doubles(host, d);
-  if (work_init(&w, p, host) != FUMI_OK || !gs) return FUMI_ENOMEM;
+  if (work_init(&w, p, host) != FUMI_OK) return FUMI_ENOMEM;
   read_scales(p, theta, w.s);
   dd_quadratic(&p->x, theta, w.s, w.q);
   for (int i = 0; i < p->x.N; i++) w.q[i] = fmin(fmax(w.q[i], q_least), q_most);
   dd_select(p->x.N, w.q, p->bag, p->n_bags, w.best);
   *F = p->model == DD_NOISY_OR ? noisy_or(p, &w) : most_likely_cause(p, &w);
-  gradient_of(p, &w, theta, gradient, gs);
+  gradient_of(p, &w, theta, gradient, p->scale == DD_FEATURE ? gradient + d : w.gs);
   if (p->scale == DD_SINGLE) {
     gradient[d] = 0;
-    for (int r = 0; r < d; r++) gradient[d] += p->unit[r] * gs[r];
+    for (int r = 0; r < d; r++) gradient[d] += p->unit[r] * w.gs[r]; /* s = theta_d unit */
   }
-  return isfinite(*F) ? FUMI_OK : FUMI_ENONFINITE;
+  return FUMI_OK;
 }

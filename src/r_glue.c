@@ -269,7 +269,8 @@ static SEXP ffi_dd_objective(SEXP X, SEXP scale, SEXP bag, SEXP label, SEXP unit
 static SEXP ffi_dd_quadratic(SEXP X, SEXP scale, SEXP t, SEXP s) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
-  GLUE_ASSERT(TYPEOF(t) == REALSXP && XLENGTH(t) == x.d && TYPEOF(s) == REALSXP && XLENGTH(s) == x.d);
+  GLUE_ASSERT(TYPEOF(t) == REALSXP && XLENGTH(t) == x.d);
+  GLUE_ASSERT(TYPEOF(s) == REALSXP && XLENGTH(s) == x.d);
   SEXP q = PROTECT(Rf_allocVector(REALSXP, x.N));
   dd_quadratic(&x, REAL_RO(t), REAL_RO(s), REAL(q));
   UNPROTECT(2);
@@ -290,12 +291,105 @@ static SEXP ffi_dd_select(SEXP q, SEXP bag, SEXP n_bags) {
 static SEXP ffi_dd_moments(SEXP X, SEXP scale, SEXP n) {
   const fumi_data x = read_data(X, scale, n);
   GLUE_ASSERT(x.N_pos >= 1);
-  SEXP mean = PROTECT(Rf_allocVector(REALSXP, x.d)), variance = PROTECT(Rf_allocVector(REALSXP, x.d));
+  SEXP mean = PROTECT(Rf_allocVector(REALSXP, x.d));
+  SEXP variance = PROTECT(Rf_allocVector(REALSXP, x.d));
   dd_moments(&x, x.N_pos, REAL(mean), REAL(variance));
   SEXP values[] = {mean, variance};
   const char *const names[] = {"mean", "variance"};
   SEXP out = named_list(2, names, values);
   UNPROTECT(2);
+  return out;
+}
+
+static SEXP ffi_efumi_unmix(SEXP G, SEXP n_target, SEXP p, SEXP C) {
+  const int K = Rf_nrows(C), N = Rf_ncols(C), T = Rf_asInteger(n_target);
+  GLUE_ASSERT(is_matrix(C, -1, -1) && is_matrix(G, K, K) && K >= 1 && T >= 0 && T <= K);
+  GLUE_ASSERT(TYPEOF(p) == REALSXP && XLENGTH(p) == N);
+  const fumi_host host = make_host(R_NilValue);
+  SEXP A = PROTECT(Rf_allocMatrix(REALSXP, K, N));
+  const fumi_status status =
+      efumi_unmix(K, N, T, REAL_RO(G), REAL_RO(p), REAL_RO(C), REAL(A), &host);
+  SEXP values[] = {A, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"codes", "status"};
+  SEXP out = named_list(2, names, values);
+  UNPROTECT(2);
+  return out;
+}
+
+/* The order is that of dmil_par() in R/dmil.R. */
+static dmil_param read_dmil_param(SEXP par, int K) {
+  GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 7);
+  const double *v = REAL_RO(par);
+  return (dmil_param){.pool = (dmil_pool)v[0], .K = K, .max_iter = (int)v[1],
+                      .portable = (int)v[2], .exponent = v[3], .beta = v[4], .lambda = v[5],
+                      .tol = v[6]};
+}
+
+static dmil_bags read_dmil_bags(SEXP bag, SEXP positive, const fumi_data *x) {
+  GLUE_ASSERT(TYPEOF(bag) == INTSXP && XLENGTH(bag) == x->N && TYPEOF(positive) == LGLSXP);
+  const dmil_bags bags = {Rf_length(positive), INTEGER_RO(bag), LOGICAL_RO(positive)};
+  for (int i = 0; i < x->N; i++) GLUE_ASSERT(bags.bag[i] >= 0 && bags.bag[i] < bags.n);
+  return bags;
+}
+
+static SEXP ffi_dmil_fit(SEXP X, SEXP scale, SEXP bag, SEXP positive, SEXP D0, SEXP par,
+                         SEXP report) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  const int K = Rf_ncols(D0);
+  GLUE_ASSERT(is_matrix(D0, x.d, -1));
+  const dmil_param param = read_dmil_param(par, K);
+  const dmil_bags bags = read_dmil_bags(bag, positive, &x);
+  const fumi_host host = make_host(report);
+  SEXP D = PROTECT(Rf_duplicate(D0)), n_dead = PROTECT(Rf_allocVector(INTSXP, K));
+  SEXP trace = PROTECT(Rf_allocMatrix(REALSXP, DMIL_TERMS, 1 + param.max_iter));
+  memset(INTEGER(n_dead), 0, sizeof(int) * (size_t)K);
+  dmil_state s = {.D = REAL(D), .trace = REAL(trace), .n_dead = INTEGER(n_dead)};
+  const fumi_status status = dmil_fit(&x, &bags, &param, &s, &host);
+  SEXP values[] = {D, trace, n_dead, PROTECT(Rf_ScalarInteger(s.n_iter)),
+                   PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"dictionary", "trace", "n_dead", "n_iter", "status"};
+  SEXP out = named_list(5, names, values);
+  UNPROTECT(6);
+  return out;
+}
+
+static SEXP ffi_dmil_step(SEXP X, SEXP scale, SEXP bag, SEXP positive, SEXP D0, SEXP A, SEXP par) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  const int K = Rf_ncols(D0);
+  GLUE_ASSERT(is_matrix(D0, x.d, -1) && is_matrix(A, K, x.N));
+  const dmil_param param = read_dmil_param(par, K);
+  const dmil_bags bags = read_dmil_bags(bag, positive, &x);
+  const fumi_host host = make_host(R_NilValue);
+  SEXP D = PROTECT(Rf_duplicate(D0)), gradient = PROTECT(Rf_allocMatrix(REALSXP, x.d, K));
+  SEXP J = PROTECT(Rf_allocVector(REALSXP, 1 + K));
+  const fumi_status status =
+      dmil_step(&x, &bags, &param, REAL_RO(A), REAL(D), REAL(gradient), REAL(J), &host);
+  SEXP values[] = {D, gradient, J, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"dictionary", "gradient", "objective", "status"};
+  SEXP out = named_list(4, names, values);
+  UNPROTECT(5);
+  return out;
+}
+
+/* G, norm2: NULL unless X holds k(instances of the fit, new instances) and D coefficients */
+static SEXP ffi_dmil_code(SEXP X, SEXP scale, SEXP D, SEXP G, SEXP norm2, SEXP lambda,
+                          SEXP portable) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  const int K = Rf_ncols(D), kernel = G != R_NilValue;
+  GLUE_ASSERT(is_matrix(D, x.d, -1));
+  GLUE_ASSERT(!kernel || (is_matrix(G, K, K) && TYPEOF(norm2) == REALSXP && XLENGTH(norm2) == x.N));
+  const fumi_host host = make_host(R_NilValue);
+  SEXP A = PROTECT(Rf_allocMatrix(REALSXP, K, x.N)), e = PROTECT(Rf_allocVector(REALSXP, x.N));
+  const fumi_status status = dmil_code(
+      &x, K, REAL_RO(D), kernel ? REAL_RO(G) : NULL, kernel ? REAL_RO(norm2) : NULL,
+      Rf_asReal(lambda), Rf_asLogical(portable), REAL(A), REAL(e), &host);
+  SEXP values[] = {A, e, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"codes", "e", "status"};
+  SEXP out = named_list(3, names, values);
+  UNPROTECT(4);
   return out;
 }
 
@@ -317,6 +411,10 @@ static const R_CallMethodDef entries[] = {
     ENTRY(ffi_dlfumi_fit, 7),
     ENTRY(ffi_dlfumi_start_codes, 6),
     ENTRY(ffi_dlfumi_step, 9),
+    ENTRY(ffi_efumi_unmix, 4),
+    ENTRY(ffi_dmil_code, 7),
+    ENTRY(ffi_dmil_fit, 7),
+    ENTRY(ffi_dmil_step, 7),
     ENTRY(ffi_kernel_name, 1),
     ENTRY(ffi_kmeans, 6),
     ENTRY(ffi_unit_scale, 1),

@@ -2,6 +2,18 @@
 
 mil_methods <- list(
   dlfumi = function(b, ...) dlfumi(b, ..., n_target = 1, n_background = 3),
+  dmil = function(b, ...) dmil(b, ...),
+  dmil_gmean = function(b, ...) dmil(b, ..., pool = "gmean"),
+  diverse_density = function(b, ...) diverse_density(b, ...),
+  em_dd = function(b, ...) em_dd(b, ...),
+  mi_svm = function(b, ...) mi_svm(b, ...),
+  mi_svm_rbf = function(b, ...) mi_svm(b, ..., type = "MI", kernel = "rbf"),
+  miles = function(b, ...) miles(b, ...),
+  e_fumi = function(b, ...) e_fumi(b, ..., gamma = 1),
+  mi_ace = function(b, ...) mi_ace(b, ...),
+  mi_smf = function(b, ...) mi_ace(b, ..., type = "smf"),
+  mmdl = function(b, ...) mmdl(b, ..., n_clusters = 3),
+  mmdl_published = function(b, ...) mmdl(b, ..., n_clusters = 3, assign0 = TRUE, resample = FALSE),
   sil = function(b, ...) sil(b, ...))
 
 contract_bags <- function() {

@@ -124,6 +124,7 @@ test_that("a share splits whole bags, within each label", {
   set.seed(5)
   expect_identical(split(b, 0.7), again)
   expect_length(split(b, 1)$test, 0)
+  expect_length(split(b, 0.33)$train, 6)
   for (f in list(0, -0.1, 1.5, NA_real_, Inf))
     expect_error(split(b, f), "`f`", class = "fumi_error_input", info = format(f))
 })

@@ -79,7 +79,9 @@ test_that("a formula takes columns by name, whatever they are called, and from d
   expect_identical(bags(mi(y, id) ~ ., data = d)$features, c("a b", "2nd", "c", "d", "e", "f"))
   expect_identical(bags(mi(y, id) ~ `2nd` + c, data = d)$features, c("2nd", "c"))
   d$hidden <- rep(c(TRUE, FALSE, FALSE), 4) & d$y == 1
-  expect_identical(as.data.frame(bags(mi(y, id) ~ ., data = d, truth = "hidden"))$truth, d$hidden)
+  b <- bags(mi(y, id) ~ ., data = d, truth = "hidden")
+  expect_identical(as.data.frame(b)$truth, d$hidden)
+  expect_false("hidden" %in% b$features)
 })
 
 # ---- labels ------------------------------------------------------------------

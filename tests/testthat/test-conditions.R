@@ -21,7 +21,8 @@ test_that("a user can catch all errors of the package, or one kind", {
 
 test_that("describe says what a value is in a few words", {
   cases <- list(
-    "NULL" = NULL, "a function" = mean, "NA" = NA, "NaN" = NaN, "TRUE" = TRUE, "1.5" = 1.5, "\"a\\\"b\"" = "a\"b", "NA" = NA_character_,
+    "NULL" = NULL, "a function" = mean, "NA" = NA, "NaN" = NaN, "TRUE" = TRUE, "1.5" = 1.5,
+    "\"a\\\"b\"" = "a\"b", "NA" = NA_character_,
     "a list" = list(1), "a matrix of 2 x 3" = matrix(0, 2, 3), "a data.frame of 1 x 1" = data.frame(a = 1),
     "a factor" = factor("a"), "a double vector of length 2" = c(1, 2), "a character vector of length 0" = character(),
     "a formula" = y ~ x, "an integer vector of length 3" = 1:3, "an array of 1 x 1 x 2" = array(0, c(1, 1, 2)))

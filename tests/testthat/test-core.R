@@ -46,7 +46,8 @@ test_that("the portable loops are chosen by option or environment, and agree", {
 test_that("a failure of the core becomes a classed error", {
   expect_error(check_status("memory"), class = "fumi_error_memory")
   expect_error(check_status("singular"), class = "fumi_error_singular")
-  for (fine in c("ok", "converged", "max_iter", "interrupt")) expect_silent(check_status(fine))
+  expect_error(check_status("interrupt"), class = "fumi_error_interrupt")
+  for (fine in c("ok", "converged", "max_iter")) expect_silent(check_status(fine))
 })
 
 test_that("a fitter gets both labels, something to learn from, and squares that do not overflow", {

@@ -458,6 +458,9 @@ test_that("parameters are those of the variant unless given, and are checked by 
   fit <- dlfumi(b, control = dlfumi_control("matlab", max_iter = 1))
   expect_equal(unlist(fit[c("n_target", "n_background", "lambda", "beta", "gamma", "psi")]),
                c(n_target = 2, n_background = 5, lambda = .001, beta = 30, gamma = .001, psi = 1.5))
+  other <- update(fit, b, control = dlfumi_control("exact", max_iter = 1))
+  expect_equal(other$lambda, .05)
+  expect_equal(other$n_background, 15)
   expect_equal(dlfumi_control("exact")$tol, 1e-6)
   expect_equal(dlfumi_control("exact")$solver, "active")
   expect_error(dlfumi_control(max_iterations = 3), "max_iter", class = "fumi_error_argument")

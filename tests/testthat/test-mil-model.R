@@ -238,7 +238,8 @@ test_that("a threshold is not used for scores that it was not chosen on", {
   fit <- fit_to(b, keep_background = TRUE)
   expect_error(predict(fit, b, "class", coding = "separate"), "`threshold`", class = "fumi_error_no_threshold")
   expect_error(predict(fit, b, "class", detector = "subace"), "`threshold`", class = "fumi_error_no_threshold")
-  expect_identical(predict(fit, b, "class", coding = "separate", threshold = 0)$.pred_class, factor(rep("yes", 32), c("no", "yes")))
+  expect_identical(predict(fit, b, "class", coding = "separate", threshold = 0)$.pred_class,
+                   factor(rep("yes", 32), c("no", "yes")))
   expect_identical(predict(fit, b, "class", detector = "confidence", coding = "joint"), predict(fit, b, "class"))
   for (threshold in list(NA, "a", c(1, 2), Inf))
     expect_error(predict(fit, b, "class", threshold = threshold), "`threshold`", class = "fumi_error_input")
@@ -296,7 +297,8 @@ test_that("a background that does not fit is refused by its own name", {
   d <- eight_bags()
   fit <- fit_to(as_bags(d))
   subace <- function(background) predict(fit, d$x, detector = "subace", background = background)
-  for (bad in list(d$x[, 1:3], background_stats(d$x[, 1:3]), unname(d$x[, 1:3]), "a", replace(d$x, 1, NA), d$x[1, , drop = FALSE]))
+  for (bad in list(d$x[, 1:3], background_stats(d$x[, 1:3]), unname(d$x[, 1:3]), "a",
+                   replace(d$x, 1, NA), d$x[1, , drop = FALSE]))
     expect_error(subace(bad), "`background`", class = "fumi_error", info = describe(bad))
   expect_error(predict(fit, d$x, detector = "ace"), "`detector`", class = "fumi_error_input")
 })
@@ -340,7 +342,8 @@ test_that("instances at the ends of the range of doubles get a score or are refu
     for (size in c(1e-310, 5e-324, 1e200, 1e308)) {
       p <- tryCatch(predict(fit, matrix(size, 1, 6))$.score, error = identity)
       if (inherits(p, "error")) expect_s3_class(p, "fumi_error_scale")
-      else expect_true(is.finite(p) && (isTRUE(all.equal(p, direction, tolerance = 1e-6)) || size < 1e-300), info = paste(normalize, size))
+      else expect_true(is.finite(p) && (isTRUE(all.equal(p, direction, tolerance = 1e-6)) || size < 1e-300),
+                       info = paste(normalize, size))
     }
   }
 })

@@ -30,7 +30,8 @@ vectors <- function(n_features = 6) {
 }
 fit_to <- function(b, n_target = 1, n_background = 2, ..., max_iter = 2) {
   set.seed(2)
-  suppressWarnings(dlfumi(b, n_target = n_target, n_background = n_background, ..., control = dlfumi_control(max_iter = max_iter)))
+  suppressWarnings(dlfumi(b, n_target = n_target, n_background = n_background, ...,
+                          control = dlfumi_control(max_iter = max_iter)))
 }
 
 # ---- atoms -------------------------------------------------------------------

@@ -1,0 +1,275 @@
+#' Diverse density: the point that positive bags share
+#'
+#' Finds a point in feature space, and how much each feature matters around it, such that every
+#' positive bag has an instance near the point and no negative bag has one.
+#'
+#' @details
+#' A hypothesis is a point \eqn{t} and scales \eqn{s}. An instance is a target with probability
+#' \eqn{p_i = \exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds one with probability
+#' \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i p_i} (`"most-likely-cause"`).
+#' Minimised over \eqn{t} and \eqn{s}, with \eqn{Y_j} the label of the bag, is
+#' \deqn{-\sum_{j: Y_j = 1} \log P_j - \sum_{j: Y_j = 0} \log(1 - P_j),}
+#' by L-BFGS-B ([stats::optim()]) from each start; the start that ends lowest is kept.
+#'
+#' The objective and its gradient are computed with logarithms throughout. With thousands of
+#' features every \eqn{p_i} is smaller than the smallest number a computer holds, and a floor
+#' under it would be a plateau on which a start stays.
+#'
+#' The score is \eqn{-q}, which has no ties however far an instance is. Probabilities are \eqn{p}; those of
+#' bags are pooled by noisy-or unless `pool` says otherwise: `pool = "max"` is the most likely cause.
+#'
+#' @section Defaults:
+#' Starts are instances of positive bags, of at most three bags as in Weka's `MIEMDD`, and at most 30;
+#' the `maxDD` of Zhou and Zhang takes all. `scale_init` is \eqn{1 / \sqrt{\bar q}}, with \eqn{\bar q} the mean
+#' of \eqn{q} at \eqn{s = 1} over all pairs of instances of positive bags, so that the first probabilities
+#' are neither 0 nor 1 in any number of features; this, `max_iter`, and the bounds
+#' \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the standard deviation of the feature, are ours. A
+#' feature that is the same in all training instances gets \eqn{s_r = 0}, and \eqn{q} is kept above
+#' \eqn{10^{-12}} in the objective.
+#'
+#' @inheritParams dlfumi
+#' @param model how the probability of a bag comes from those of its instances.
+#' @param scale_type `"feature"`: a scale for each feature; `"single"`: one for all; `"fixed"`: none is
+#'   fitted, all stay at `scale_init`.
+#' @param scale_init the scale at the start, a positive number; `NULL`: see Defaults.
+#' @param n_start how many instances of positive bags, chosen at random, to start from; duplicates
+#'   among them are left out. `NULL`: the instances of three random positive bags (of all if there
+#'   are fewer), at most 30.
+#' @param max_iter largest number of L-BFGS-B iterations from a start.
+#' @return A model of class `c("diverse_density", "mil_model")`, for `predict()` and [mil_roc()], with
+#'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|}, see [coef()][coef.diverse_density()]}
+#'   \item{objective}{the objective where the best start ended}
+#'   \item{start_objective}{the same for all starts}
+#'   \item{start_scale}{the scale at the start}
+#'   \item{stop_reason}{`"converged"`, also when no lower point was found along the last direction;
+#'     `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the starts that are done, with a warning}
+#' @references Maron, O. and Lozano-Perez, T. (1998). A framework for multiple-instance learning.
+#'   *Advances in Neural Information Processing Systems* 10.
+#' @seealso [em_dd()], which fits the same model to one instance a bag at a time.
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20, image_dim = c(6, 6))
+#' fit <- diverse_density(b, n_start = 5)
+#' fit
+#' mil_roc(fit, b)
+#' plot(fit)
+#' @export
+diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
+                            scale_type = c("feature", "single", "fixed"), scale_init = NULL,
+                            n_start = NULL, max_iter = 100, normalize = c("unit", "none"),
+                            progress = getOption("fumi.progress", interactive())) {
+  spec <- list(model = check_choice(model, dd_models, "model"),
+               scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
+               scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
+               n_start = if (!is.null(n_start)) check_count(n_start, "n_start"),
+               max_iter = check_count(max_iter, "max_iter"),
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+  progress <- check_flag(progress, "progress")
+  diverse_density_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+}
+
+diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
+  problem <- dd_problem(b, spec, call)
+  fits <- dd_from_starts(b, problem, spec, progress, call, function(theta)
+    dd_minimise(problem, theta, spec$model, spec$max_iter))
+  add_thresholds(new_dd_model("diverse_density", fits, b, problem, spec), b)
+}
+
+# ---- shared with em_dd(): the problem, the starts, the minimiser ---------------------
+
+# In the order of the enums dd_model and dd_scale of src/core.h.
+dd_models <- c("noisy-or", "most-likely-cause")
+dd_scale_types <- c("feature", "single", "fixed")
+
+# What the objective is made of; a hypothesis `theta` is c(t, s), c(t, factor of unit), or t. The
+# bounds keep a start that isolates one instance from scales without limit.
+dd_problem <- function(b, spec, call = rlang::caller_env()) {
+  scale <- instance_scale(b$x, spec$normalize)
+  all <- .Call(ffi_dd_moments, b$x, scale, ncol(b$x))
+  varies <- all$variance > 1e-24 * all$mean^2
+  if (!any(varies))
+    stop_fumi("`x` must not be the same in all instances", if (spec$normalize == "unit") ", each brought to norm 1",
+              ", but it is.", class = "scale", call = call)
+  spread <- sum(.Call(ffi_dd_moments, b$x, scale, b$n_positive)$variance)
+  if (spread == 0) spread <- sum(all$variance)
+  # the mean of ||x_i - x_j||^2 over all pairs is twice the sum of the variances
+  init <- if (is.null(spec$scale_init)) 1 / sqrt(2 * spread) else spec$scale_init
+  unit <- init * varies
+  limit <- switch(spec$scale_type,
+                  feature = ifelse(varies, pmax(1e3 / sqrt(all$variance), init), 0),
+                  single = max(1e3 / sqrt(mean((unit^2 * all$variance)[varies])), 1))
+  t_size <- rep(sqrt(2 * spread / sum(varies)), length(varies))
+  s_size <- switch(spec$scale_type, feature = rep(init, length(varies)), single = 1)
+  list(x = b$x, scale = scale, bag = b$bag - 1L, label = as.integer(b$label), unit = unit,
+       scale_type = spec$scale_type, scale_init = init, limit = c(rep(Inf, length(varies)), limit),
+       size = c(t_size, s_size))
+}
+
+# The problem on one instance a bag: that of column which[j] for bag j.
+dd_subset <- function(problem, which) {
+  problem$x <- problem$x[, which, drop = FALSE]
+  problem$scale <- problem$scale[which]
+  problem$bag <- seq_along(which) - 1L
+  problem
+}
+
+# Columns to start from: see `n_start`.
+dd_start_columns <- function(b, scale, n_start, most = 30) {
+  if (is.null(n_start)) {
+    positive <- which(b$label)
+    chosen <- positive[sample.int(length(positive), min(3, length(positive)))]
+    column <- which(b$bag %in% chosen)
+    if (length(column) > most) column <- sort(column[sample.int(length(column), most)])
+  } else {
+    column <- sample.int(b$n_positive, min(n_start, b$n_positive))
+  }
+  column[!duplicated(lapply(column, function(i) b$x[, i] * scale[i]))]
+}
+
+dd_theta <- function(problem, column) {
+  c(problem$x[, column] * problem$scale[column],
+    switch(problem$scale_type, feature = problem$unit, single = 1))
+}
+
+dd_point <- function(problem, theta) theta[seq_along(problem$unit)]
+
+dd_scales <- function(problem, theta) {
+  rest <- abs(theta[-seq_along(problem$unit)])
+  switch(problem$scale_type, feature = rest, single = rest * problem$unit, fixed = problem$unit)
+}
+
+# -log diverse density and its gradient
+dd_objective <- function(problem, theta, model) {
+  kind <- c(match(model, dd_models), match(problem$scale_type, dd_scale_types)) - 1L
+  out <- .Call(ffi_dd_objective, problem$x, problem$scale, problem$bag, problem$label, problem$unit,
+               kind, theta)
+  check_status(out$status)
+  out
+}
+
+# optim() asks for value and gradient in turn, at the same point: they are computed together.
+dd_minimise <- function(problem, theta, model, max_iter) {
+  last <- NULL
+  at <- function(theta) {
+    if (!identical(theta, last$theta)) last <<- c(list(theta = theta), dd_objective(problem, theta, model))
+    last
+  }
+  out <- stats::optim(theta, function(h) at(h)$value, function(h) at(h)$gradient, method = "L-BFGS-B",
+                      lower = -problem$limit, upper = problem$limit,
+                      control = list(maxit = max_iter, lmm = 10, parscale = problem$size))
+  list(theta = out$par, objective = out$value,
+       stop_reason = if (out$convergence == 1) "max_iter" else "converged")
+}
+
+# run(theta) from each start; Ctrl-C keeps the starts that are done.
+dd_from_starts <- function(b, problem, spec, progress, call, run) {
+  column <- dd_start_columns(b, problem$scale, spec$n_start)
+  bar <- task_progress(progress, "starts", length(column))
+  on.exit(bar$done())
+  no_fit <- function(e) stop_fumi("Interrupted before the end of the first start: there is no fit to return.",
+                                  class = "interrupt", call = call)
+  fits <- keep_until_interrupt(length(column), function(s) {
+    fit <- tryCatch(run(dd_theta(problem, column[s])), interrupt = no_fit)
+    bar$tick(paste("objective", format(fit$objective, digits = 4)))
+    fit
+  })
+  if (attr(fits, "interrupted"))
+    warn_fumi("Interrupted: the fit holds the best of ", length(fits), " starts of ", length(column), ".",
+              class = "interrupt", call = call)
+  fits
+}
+
+new_dd_model <- function(method, fits, b, problem, spec, ...) {
+  objective <- vapply(fits, `[[`, 0, "objective")
+  best <- fits[[which.min(objective)]]
+  new_mil_model(
+    method, b,
+    target = stats::setNames(dd_point(problem, best$theta), b$features),
+    feature_scale = stats::setNames(dd_scales(problem, best$theta), b$features),
+    objective = best$objective, start_objective = objective, start_scale = problem$scale_init,
+    stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason, ...,
+    normalize = spec$normalize, spec = spec)
+}
+
+# q of the columns of x at the hypothesis `h`
+dd_quadratic <- function(x, h, normalize) {
+  .Call(ffi_dd_quadratic, x, instance_scale(x, normalize), unname(h$target), unname(h$feature_scale))
+}
+
+#' @export
+score_instances.diverse_density <- function(object, x, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  -dd_quadratic(x, object, object$normalize)
+}
+
+#' @export
+prob_instances.diverse_density <- function(object, x, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("new_data", "pool", "bag"), call = call)
+  exp(-dd_quadratic(x, object, object$normalize))
+}
+
+# ---- looking at a fit ------------------------------------------------------------------
+
+#' Look into a diverse-density fit
+#'
+#' `coef()` gives the point and the scales, `plot()` shows both: as pictures if instances are images, else
+#' as curves.
+#'
+#' @param object,x a fit made by [diverse_density()] or [em_dd()].
+#' @param digits significant digits.
+#' @param ... nothing.
+#' @return `coef()`: a matrix of two rows, `target` (the point \eqn{t}, on the scale of the normalised
+#'   instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `plot()` and `print()`: the
+#'   fit, invisibly.
+#' @name diverse_density-methods
+#' @examples
+#' set.seed(1)
+#' fit <- em_dd(sim_bags(n_bags = 20, image_dim = c(6, 6)), n_start = 5)
+#' coef(fit)[, 1:4]
+#' plot(fit)
+NULL
+
+#' @rdname diverse_density-methods
+#' @export
+coef.diverse_density <- function(object, ...) {
+  check_dots_empty(...)
+  rbind(target = object$target, scale = object$feature_scale)
+}
+
+#' @rdname diverse_density-methods
+#' @export
+plot.diverse_density <- function(x, ...) {
+  check_dots_empty(...)
+  if (is.null(x$image_dim)) {
+    old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4, 2, 1))
+    on.exit(graphics::par(old))
+    draw_feature_curves(cbind(x$target), target_colour, "target")
+    draw_feature_curves(cbind(x$feature_scale), background_colour, "scale")
+  } else {
+    picture_grid(c(1, 1), list(
+      function() draw_picture(x$target, x$image_dim, "target", target_colour, 2.5),
+      function() draw_picture(x$feature_scale, x$image_dim, "scale", limits = c(0, max(x$feature_scale, 1e-300)))))
+  }
+  invisible(x)
+}
+
+#' @rdname diverse_density-methods
+#' @export
+print.diverse_density <- function(x, digits = 4, ...) {
+  print_dd(x, paste0("Diverse density fit (", x$spec$model, ")"), digits)
+}
+
+print_dd <- function(x, title, digits) {
+  n <- length(x$start_objective)
+  cat(title, "\n", sep = "")
+  print_model_data(x)
+  cat("  scales:     ", x$spec$scale_type, ", ", format(x$start_scale, digits = digits), " at the start, ",
+      paste(format(range(x$feature_scale), digits = digits, trim = TRUE), collapse = " to "), " now\n", sep = "")
+  cat("  objective:  ", format(x$objective, digits = digits), ", the best of ", n,
+      if (n > 1) " starts" else " start", "\n", sep = "")
+  cat("  stopped:    ", if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
+      else stop_words[[x$stop_reason]], "\n", sep = "")
+  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
+      "\" above)\n", sep = "")
+  invisible(x)
+}

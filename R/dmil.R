@@ -1,0 +1,398 @@
+#' DMIL and GD-MIL: a dictionary of the target alone
+#'
+#' Learns one dictionary on which some instance of each positive bag is represented well and all
+#' instances of negative bags are represented badly. There are no background atoms: an instance is
+#' judged by how well the atoms represent it.
+#'
+#' @details
+#' With \eqn{a_i} the lasso code of \eqn{x_i} on the dictionary \eqn{D} of unit-norm atoms
+#' (\eqn{\tfrac12 \|x - D a\|^2 + \lambda |a|_1}), \eqn{e_i = \|x_i - D a_i\|^2} and
+#' \eqn{p_i = \exp(-\beta e_i)}, it minimises
+#' \deqn{J(D) = -\sum_{\mathrm{positive\ bags}\ j} \log P_j -
+#'   \sum_{i\ \mathrm{in\ negative\ bags}} \log(1 - p_i),}
+#' where \eqn{P_j = 1 - \prod_i (1 - p_i)} for `pool = "noisy-or"` (DMIL), and
+#' \eqn{P_j = (n_j^{-1} \sum_i p_i^r)^{1/r}}, \eqn{r} the `exponent`, for `pool = "gmean"` (GD-MIL):
+#' the mean of a bag's probabilities for \eqn{r = 1}, near their maximum for large \eqn{r}. With one
+#' instance a bag the two are the same.
+#'
+#' An iteration moves one atom after the other on the unit sphere, along the steepest descent and by
+#' a step that lowers \eqn{J} while the codes are fixed, then computes the codes anew. Codes
+#' minimise the error of reconstruction and not \eqn{J}, so **\eqn{J} may rise** from one iteration to
+#' the next; the fit is the dictionary with the lowest \eqn{J} met. An atom that no code uses is
+#' replaced by the instance of a positive bag with the largest \eqn{p e}. An instance of zeros is
+#' like no atom: its \eqn{e} is taken as 1.
+#'
+#' The score is \eqn{-e}, the probability \eqn{\exp(-\beta e)}. **`beta` is worth trying out**, say 1, 2, 5 and
+#' 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1` atoms that
+#' represent nothing make a bag of four positive with probability 0.84 already, and where
+#' there are many more negative instances than positive bags such atoms win. With a large `beta` the
+#' weights of the instances collapse on what the first atoms happen to represent.
+#'
+#' @section Kernels:
+#' With a `kernel` the atoms lie in the span of the training instances in its feature space,
+#' \eqn{D = \Phi(X) B}, with unit norm there; errors and codes need inner products only, and the
+#' gradient is the one in feature space. The computation is done in coordinates of that span, from
+#' a pivoted Cholesky factor of the Gram matrix of all training instances: coefficients \eqn{B} updated
+#' as such drift in directions that the kernel does not see. `"linear"` gives the plain version.
+#' Such a fit has no atoms to show, and keeps the training instances that span the others.
+#'
+#' @section What is the papers' and what is ours:
+#' The papers' abstracts, and the account of them in Jiao and Zare (2016), state: a dictionary for
+#' each class, learnt by maximising a noisy-or so that negative instances are represented badly; in
+#' the second paper also a generalised mean and dictionaries in feature space; one-instance bags
+#' reduce to discriminative dictionary learning. The full texts were not at hand. The form of
+#' \eqn{p} (\eqn{\beta = 1}) and of \eqn{J} is from memory of them. Ours are the start (k-means
+#' centres of the instances of positive bags), the lasso as the coder, the step rule, `beta` as a
+#' parameter, what happens to unused atoms, the treatment of kernels, and all defaults: `n_atoms` is
+#' the number of target atoms of [dlfumi()] for the digits, `exponent` that of the released code of
+#' MI-HE for the same construction, `lambda` and `max_iter` were chosen on simulated bags.
+#'
+#' @inheritParams dlfumi
+#' @param n_atoms number of atoms.
+#' @param pool how the probabilities of a bag's instances make that of the bag: `"noisy-or"` or
+#'   `"gmean"`, the generalised mean.
+#' @param exponent \eqn{r} of the generalised mean.
+#' @param beta \eqn{p = \exp(-\beta e)}.
+#' @param lambda weight of the sparsity penalty of the codes.
+#' @param kernel `NULL`, or a positive definite kernel, given as for [mi_svm()]. It is applied to the
+#'   instances after `normalize`.
+#' @param kpar a list of parameters for a kernel given by its name, with the defaults of [mi_svm()].
+#' @param swap swap the labels: atoms that represent some instance of each negative bag and none of
+#'   the positive bags, which is how Jiao and Zare (2016) got background atoms of DMIL. Scores keep
+#'   their direction: \eqn{e} instead of \eqn{-e}, and the probability of a target is
+#'   \eqn{1 - \exp(-\beta e)}. Such atoms are for looking at: background that is also in positive bags is
+#'   not among them, so that they detect little.
+#' @param max_iter largest number of iterations.
+#' @param tol stop when the objective changes by less than this, relative to its value at the
+#'   start; 0 never stops.
+#' @param combine what to do with several starts: `"best"` keeps the one with the lowest
+#'   objective; `"average"` keeps all, and scores are the mean of the members' scores, each
+#'   standardised on the instances of the negative training bags.
+#' @return A list of class `c("dmil", "mil_model")`, for `predict()`, [mil_roc()] and `plot()`:
+#'   \item{dictionary}{features x atoms, unit-norm columns, ordered by the energy they carry in the
+#'     bags that they represent; with a kernel instead `kernel`, `support`, instances that span the training
+#'     instances, `coefficients` (\eqn{B}, instances of `support` x atoms), and `gram`, the inner
+#'     products of the atoms}
+#'   \item{objective}{one row an iteration, from 0, the start: `objective` with the codes of that
+#'     dictionary, and `fixed_codes`, its value before the codes were renewed; see [loss_path()]}
+#'   \item{n_iter, converged, stop_reason}{how it ended, as in [dlfumi()]}
+#'   \item{n_dead}{how often each atom was found without use}
+#'   \item{thresholds}{score above which a bag is called positive, by pooling}
+#' @references Shrivastava, A., Pillai, J. K., Patel, V. M. and Chellappa, R. (2014).
+#'   Dictionary-based multiple instance learning. *IEEE International Conference on Image
+#'   Processing*.
+#'
+#'   Shrivastava, A., Patel, V. M., Pillai, J. K. and Chellappa, R. (2015). Generalized dictionaries
+#'   for multiple instance learning. *International Journal of Computer Vision*.
+#'
+#'   Jiao, C. and Zare, A. (2016). Multiple instance dictionary learning using functions of multiple
+#'   instances. *International Conference on Pattern Recognition*. arXiv:1511.02825.
+#' @seealso [plot.dmil()], [predict.mil_model()], [mil_roc()], [one_vs_rest()]
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
+#' fit <- dmil(b, n_atoms = 2)
+#' fit
+#' plot(fit)
+#' mil_roc(fit, b)
+#' @export
+dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 5, beta = 1,
+                 lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, max_iter = 30, tol = 1e-5,
+                 n_start = 1, combine = c("best", "average"), normalize = c("unit", "none"),
+                 progress = getOption("fumi.progress", interactive())) {
+  kernel <- if (is.null(kernel)) list(kpar = list()) else check_kernel(kernel, kpar)
+  spec <- list(n_atoms = check_count(n_atoms, "n_atoms"),
+               pool = check_choice(pool, c("noisy-or", "gmean"), "pool"),
+               exponent = check_number(exponent, "exponent", above = 0),
+               beta = check_number(beta, "beta", above = 0),
+               lambda = check_number(lambda, "lambda", min = 0),
+               kernel = kernel$name, kpar = kernel$kpar,
+               swap = check_flag(swap, "swap"),
+               max_iter = check_count(max_iter, "max_iter"),
+               tol = check_number(tol, "tol", min = 0),
+               n_start = check_count(n_start, "n_start"),
+               combine = check_choice(combine, c("best", "average"), "combine"),
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+  progress <- check_flag(progress, "progress")
+  dmil_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+}
+
+# ---- kernels ---------------------------------------------------------------------------
+
+# list(name, kpar), with the parameter that depends on the data
+dmil_kernel <- function(spec, x) {
+  kernel <- list(name = spec$kernel, kpar = spec$kpar)
+  if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma))
+    kernel$kpar$sigma <- 1 / median_square(squared_distances(t(x)))
+  kernel
+}
+
+# k(x, y) for the columns of x and y
+kernel_columns <- function(kernel, x, y) {
+  matrix(as.vector(kernlab::kernelMatrix(kernlab_kernel(kernel), t(x), t(y))), ncol(x))
+}
+
+# k(x, x) for the columns of x
+kernel_norm2 <- function(kernel, x) {
+  k <- kernlab_kernel(kernel)
+  vapply(seq_len(ncol(x)), function(i) as.numeric(k(x[, i], x[, i])), 0)
+}
+
+scaled_columns <- function(x, normalize) x * rep(instance_scale(x, normalize), each = nrow(x))
+
+# ---- bridge ----------------------------------------------------------------------------
+
+dmil_bridge <- function(b, spec, progress) {
+  call <- rlang::caller_env()
+  data <- dmil_data(b, spec, call)
+  draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_atoms))
+  bar <- fit_progress(progress, spec$n_start, spec$max_iter)
+  on.exit(bar$done())
+  fits <- keep_until_interrupt(spec$n_start, function(s)
+    dmil_run(data, dmil_start(b, data, spec, draws[[s]], call), spec, bar$report(s), call))
+  interrupted <- attr(fits, "interrupted")
+  if (interrupted)
+    warn_fumi("Interrupted: the fit holds the best of ", fits[[length(fits)]]$n_iter,
+              " iterations of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt",
+              call = call)
+  new_dmil(fits, interrupted, b, data, spec)
+}
+
+# What the core gets: instances, or their coordinates in feature space, and bags whose label says
+# whether the atoms are to represent them.
+dmil_data <- function(b, spec, call = rlang::caller_env()) {
+  data <- list(x = b$x, scale = instance_scale(b$x, spec$normalize), bag = b$bag - 1L,
+               positive = xor(b$label, spec$swap))
+  data$represented <- which(data$positive[b$bag])
+  if (is.null(spec$kernel)) return(data)
+  x <- scaled_columns(b$x, spec$normalize)
+  data$kernel <- dmil_kernel(spec, x)
+  span <- kernel_span(kernel_columns(data$kernel, x, x), call)
+  data$x <- span$coordinates
+  data$scale <- rep(1, ncol(x))
+  data$root <- span$root
+  data$support <- x[, span$pivot, drop = FALSE]
+  data
+}
+
+# Coordinates of the instances (rank x N) whose inner products are the Gram matrix, from its
+# Cholesky factor with pivots: those of the pivots are the columns of the triangular `root`.
+kernel_span <- function(gram, call) {
+  largest <- max(diag(gram))
+  if (!all(is.finite(gram)) || largest <= 0)
+    stop_fumi("`kernel` must be finite and not 0 throughout on the instances, but its largest value is ",
+              signif(max(gram), 3), ".", class = "scale", call = call)
+  # its only warning is that the rank is not full, which is no fault here
+  factor <- suppressWarnings(chol(gram, pivot = TRUE, tol = 1e-10 * largest))
+  kept <- seq_len(attr(factor, "rank"))
+  pivot <- attr(factor, "pivot")
+  coordinates <- factor[kept, order(pivot), drop = FALSE]
+  list(coordinates = coordinates, root = factor[kept, kept, drop = FALSE], pivot = pivot[kept])
+}
+
+# Atoms are the means of clusters of the instances to represent. With a kernel these are clusters
+# of the instances too, and their means are taken in feature space.
+dmil_start <- function(b, data, spec, draw, call) {
+  x <- scaled_columns(b$x[, data$represented, drop = FALSE], spec$normalize)
+  clusters <- .Call(ffi_kmeans, x, rep(1, ncol(x)), 0L, draw, 50L, portable())
+  check_status(clusters$status, call)
+  if (clusters$n_distinct < spec$n_atoms)
+    stop_fumi("`n_atoms` must be at most the number of distinct instances in ",
+              if (spec$swap) "negative" else "positive", " bags (", clusters$n_distinct, "), not ",
+              spec$n_atoms, ".", call = call)
+  centres <- clusters$centres
+  nearness <- crossprod(x, centres) - rep(colSums(centres^2) / 2, each = ncol(x))
+  member <- outer(max.col(nearness, "first"), seq_len(spec$n_atoms), "==") + 0
+  if (!is.null(spec$kernel)) x <- data$x[, data$represented, drop = FALSE]
+  unit_columns(x %*% member)
+}
+
+# The order is that of read_dmil_param() in src/r_glue.c.
+dmil_par <- function(spec) {
+  c(match(spec$pool, c("noisy-or", "gmean")) - 1, spec$max_iter, portable(), spec$exponent, spec$beta,
+    spec$lambda, spec$tol)
+}
+
+dmil_run <- function(data, start, spec, report = NULL, call = rlang::caller_env()) {
+  out <- .Call(ffi_dmil_fit, data$x, data$scale, data$bag, data$positive, start, dmil_par(spec), report)
+  if (out$status == "nonfinite")
+    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
+              ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
+              "or rescale `x`.", class = "diverged", call = call)
+  if (out$status != "interrupt" || out$n_iter == 0) check_status(out$status, call)
+  path <- out$trace[, seq_len(1 + out$n_iter), drop = FALSE]
+  fit <- list(dictionary = out$dictionary, n_dead = out$n_dead, n_iter = out$n_iter,
+              objective = data.frame(iteration = seq(0, out$n_iter), objective = path[1, ],
+                                     fixed_codes = path[2, ]),
+              stop_reason = out$status)
+  tidy_dmil(fit, data, spec)
+}
+
+# Sorts atoms by the energy they carry in the bags that they represent, and gives each the sign
+# that makes its codes positive on balance.
+tidy_dmil <- function(fit, data, spec) {
+  out <- .Call(ffi_dmil_code, data$x, data$scale, fit$dictionary, NULL, NULL, spec$lambda, portable())
+  check_status(out$status)
+  codes <- out$codes[, data$represented, drop = FALSE]
+  atom <- order(-rowSums(codes^2))
+  sign <- ifelse(rowSums(codes) < 0, -1, 1)[atom]
+  fit$dictionary <- fit$dictionary[, atom, drop = FALSE] * rep(sign, each = nrow(fit$dictionary))
+  fit$n_dead <- fit$n_dead[atom]
+  fit
+}
+
+new_dmil <- function(fits, interrupted, b, data, spec) {
+  best <- fits[[which.min(vapply(fits, function(f) min(f$objective$objective), 0))]]
+  atoms <- paste0("atom", seq_len(spec$n_atoms))
+  object <- new_mil_model(
+    "dmil", b, objective = best$objective, n_iter = best$n_iter,
+    converged = best$stop_reason == "converged",
+    stop_reason = if (interrupted) "interrupt" else best$stop_reason,
+    n_dead = stats::setNames(best$n_dead, atoms), n_target = if (spec$swap) 0L else spec$n_atoms,
+    normalize = spec$normalize, starts = lapply(fits, `[[`, "objective"), kernel = data$kernel,
+    support = data$support, spec = spec)
+  with_atoms <- function(fit) {
+    object[c("dictionary", "coefficients", "gram")] <- dmil_model_atoms(fit$dictionary, atoms, b, data)
+    object
+  }
+  members <- if (spec$combine == "average") lapply(fits, function(fit) dmil_member(with_atoms(fit), b))
+  object <- with_atoms(best)
+  object$members <- members
+  add_thresholds(object, b)
+}
+
+# Atoms as a model keeps them; those of a kernel by coefficients, Phi(support) B = D.
+dmil_model_atoms <- function(dictionary, atoms, b, data) {
+  if (is.null(data$root))
+    return(list(structure(dictionary, dimnames = list(b$features, atoms)), NULL, NULL))
+  coefficients <- backsolve(data$root, dictionary)
+  list(NULL, structure(coefficients, dimnames = list(NULL, atoms)), crossprod(dictionary))
+}
+
+# A member of an average: its atoms, and how its score is standardised.
+dmil_member <- function(object, b) {
+  score <- score_instances(object, b$x[, -seq_len(b$n_positive), drop = FALSE])
+  c(unclass(object)[c("dictionary", "coefficients", "gram")],
+    center = mean(score), scale = positive_sd(score))
+}
+
+# ---- scores ----------------------------------------------------------------------------
+
+# Codes and e of instances, on the atoms of the fit or of a member.
+dmil_code <- function(object, x, member = object) {
+  spec <- object$spec
+  if (is.null(spec$kernel)) {
+    out <- .Call(ffi_dmil_code, x, instance_scale(x, spec$normalize), unname(member$dictionary), NULL,
+                 NULL, spec$lambda, portable())
+  } else {
+    x <- scaled_columns(x, spec$normalize)
+    out <- .Call(ffi_dmil_code, kernel_columns(object$kernel, object$support, x), rep(1, ncol(x)),
+                 unname(member$coefficients), member$gram, kernel_norm2(object$kernel, x), spec$lambda,
+                 portable())
+  }
+  check_status(out$status)
+  out
+}
+
+dmil_errors <- function(object, x) {
+  members <- if (is.null(object$members)) list(object) else object$members
+  lapply(members, function(m) dmil_code(object, x, m)$e)
+}
+
+#' @export
+score_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  score <- lapply(dmil_errors(object, x), if (object$spec$swap) `+` else `-`)
+  if (is.null(object$members)) return(score[[1]])
+  standard <- Map(function(s, m) (s - m$center) / m$scale, score, object$members)
+  Reduce(`+`, standard) / length(standard)
+}
+
+#' @export
+prob_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("new_data", "pool", "bag"), call = call)
+  spec <- object$spec
+  p <- lapply(dmil_errors(object, x), function(e)
+    if (spec$swap) -expm1(-spec$beta * e) else exp(-spec$beta * e))
+  Reduce(`+`, p) / length(p)
+}
+
+#' @export
+code_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = "new_data", call = call)
+  codes <- dmil_code(object, x)$codes
+  rownames(codes) <- names(object$n_dead)
+  codes
+}
+
+# ---- looking at a fit --------------------------------------------------------------------
+
+#' @rdname mil_model-methods
+#' @export
+coef.dmil <- function(object, ...) {
+  check_dots_empty(...)
+  t(dmil_atoms(object))
+}
+
+dmil_atoms <- function(object, call = rlang::caller_env()) {
+  if (is.null(object$dictionary))
+    stop_fumi("The fit must have no `kernel` to show its atoms: those of a kernel are not in the space ",
+              "of the features.", class = "no_meaning", call = call)
+  object$dictionary
+}
+
+#' @rdname mil_model-methods
+#' @export
+print.dmil <- function(x, digits = 4, ...) {
+  spec <- x$spec
+  path <- x$objective$objective
+  kernel <- if (is.character(spec$kernel)) paste0(", kernel \"", spec$kernel, "\"") else
+    if (!is.null(spec$kernel)) ", own kernel"
+  cat(if (spec$pool == "gmean" || !is.null(spec$kernel)) "GD-MIL" else "DMIL", " fit (\"", spec$pool, "\"",
+      kernel, if (spec$swap) ", labels swapped", ")\n", sep = "")
+  print_model_data(x)
+  cat("  atoms:      ", spec$n_atoms, if (any(x$n_dead > 0)) paste0(" (", sum(x$n_dead > 0),
+      " found unused at times)"), "\n", sep = "")
+  cat("  parameters: ", if (spec$pool == "gmean") paste0("exponent ", spec$exponent, ", "), "beta ", spec$beta,
+      ", lambda ", spec$lambda, ", normalize \"", spec$normalize, "\"\n", sep = "")
+  cat("  objective:  ", format(path[1], digits = digits), " -> ", format(min(path), digits = digits), " (the best of ",
+      x$n_iter, " iterations)\n", sep = "")
+  cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
+  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
+      "\" above)\n", sep = "")
+  invisible(x)
+}
+
+#' Plots of a DMIL fit
+#'
+#' @param x a fit made by [dmil()].
+#' @param what `"atoms"`: the atoms as images, each on limits symmetric about 0, or as curves if
+#'   instances are no images; a fit with a kernel has none to show. `"objective"` and `"bag"` as in
+#'   [plot.dlfumi()].
+#' @param new_data,bag for `"bag"`: [bags()] (a fit keeps no training data) and the id or number of
+#'   the bag.
+#' @param ... for `"bag"`, passed to [predict.mil_model()].
+#' @return The fit, invisibly.
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
+#' fit <- dmil(b, n_atoms = 2)
+#' plot(fit)
+#' plot(fit, "objective")
+#' @export
+plot.dmil <- function(x, what = c("atoms", "objective", "bag"), ..., new_data = NULL, bag = 1) {
+  what <- check_choice(what, c("atoms", "objective", "bag"), "what")
+  if (what != "bag") check_dots_empty(..., known = names(formals()))
+  switch(what, atoms = plot_dmil_atoms(x), objective = plot_objective(x),
+         bag = plot_bag(x, new_data, bag, ...))
+  invisible(x)
+}
+
+plot_dmil_atoms <- function(x) {
+  atoms <- dmil_atoms(x, call = rlang::caller_env(2))
+  colour <- if (x$spec$swap) background_colour else target_colour
+  if (is.null(x$image_dim)) return(draw_feature_curves(atoms, colour, "atoms"))
+  draw <- lapply(seq_len(ncol(atoms)), function(k) function()
+    draw_picture(atoms[, k], x$image_dim, paste("atom", k), colour, 2))
+  picture_grid(rep(1, ncol(atoms)), draw)
+}

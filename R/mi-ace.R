@@ -1,0 +1,180 @@
+#' MI-ACE and MI-SMF: one target signature for a matched detector
+#'
+#' Finds the signature whose adaptive cosine estimator (ACE), or spectral matched filter (SMF), is
+#' largest on the best instance of each positive bag and smallest on the negative bags.
+#'
+#' @details
+#' With \eqn{\hat x} the instance less the mean of the negative bags, whitened by their covariance (see
+#' [background_stats()]), and for ACE brought to norm 1, the objective over \eqn{\|s\| = 1} is
+#' \deqn{\frac{1}{J^+} \sum_{j:\,Y_j = 1} \max_{i \in j} s'\hat x_i -
+#'   \frac{1}{J^-} \sum_{j:\,Y_j = 0} \frac{1}{n_j} \sum_{i \in j} s'\hat x_i.}
+#' A step takes the best instance \eqn{x^*_j} of each positive bag and sets \eqn{s} to the direction of
+#' \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}, the maximiser for that choice, so that
+#' the objective never falls. It ends when a choice of instances comes back. The score is the signed
+#' statistic, \eqn{s'\hat x}.
+#'
+#' The first start, its 1000 centres and the 1000 steps are those of the released code, which departs in
+#' three ways. It stops when a signature comes back exactly, which rounding can prevent. It loads the
+#' covariance with 2.2e-16, which leaves scores to rounding when there are more features than instances: the
+#' default here is the ridge of [background_stats()]. And it compares the starts of MI-SMF before it brings
+#' them to norm 1, here after.
+#'
+#' @inheritParams dlfumi
+#' @inheritParams background_stats
+#' @param x the data: [bags()], or what [bags()] takes.
+#' @param type `"ace"`, or `"smf"`, which also counts how strong an instance is.
+#' @param init the start: `"instances"`, the instance of a positive bag with the largest objective;
+#'   `"kmeans"`, the k-means centre of those instances with the largest objective.
+#' @param n_clusters for `init = "kmeans"`: the number of centres, at most one an instance.
+#' @param max_iter largest number of steps.
+#' @param normalize `"none"` takes instances as they are, `"unit"` brings each to norm 1 first.
+#' @param progress show a progress bar; a fit is quick, so there is none.
+#' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()` gives the
+#'   signature, of norm 1, on the scale of the data less the background mean; [ace()] takes the model as
+#'   its target. Further
+#'   \item{background}{the [background_stats()] of the negative bags}
+#'   \item{objective}{one row a step; see [loss_path()]}
+#'   \item{selected}{the instance chosen in each positive bag, as its number in the order given}
+#'   \item{n_iter, stop_reason}{how it ended: `"converged"` or `"max_iter"`}
+#' @references Zare, A., Jiao, C. and Glenn, T. (2018). Discriminative multiple instance hyperspectral
+#'   target characterization. *IEEE Transactions on Pattern Analysis and Machine Intelligence*, 40(10),
+#'   2342--2354.
+#' @seealso [ace()], [background_stats()]
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20)
+#' fit <- mi_ace(b)
+#' fit
+#' sum(coef(fit)^2)
+#' mil_roc(fit, b)
+#' @export
+mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans"),
+                   n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
+                   ridge = 1e-2, energy = 0.95, max_iter = 1000, normalize = c("none", "unit"),
+                   progress = FALSE) {
+  spec <- list(type = check_choice(type, c("ace", "smf"), "type"),
+               init = check_choice(init, c("instances", "kmeans"), "init"),
+               n_clusters = check_count(n_clusters, "n_clusters"),
+               whitener = check_choice(whitener, whiteners, "whitener"),
+               ridge = check_number(ridge, "ridge", above = 0),
+               energy = check_number(energy, "energy", above = 0, max = 1),
+               max_iter = check_count(max_iter, "max_iter"),
+               normalize = check_choice(normalize, c("none", "unit"), "normalize"))
+  check_flag(progress, "progress")
+  mi_ace_bridge(check_trainable(bags(x, ...), spec$normalize), spec)
+}
+
+mi_ace_bridge <- function(b, spec, call = rlang::caller_env()) {
+  draws <- if (spec$init == "kmeans") stats::runif(min(spec$n_clusters, b$n_positive))
+  x <- b$x * rep(instance_scale(b$x, spec$normalize), each = nrow(b$x))
+  background <- make_background(t(x[, seq_len(ncol(x)) > b$n_positive, drop = FALSE]), "x", spec$whitener,
+                                spec$ridge, spec$energy, call = call)
+  problem <- mi_ace_problem(x, b, background, spec$type, call)
+  fit <- mi_ace_ascend(mi_ace_start(problem, draws, spec, call), problem, spec$max_iter)
+  target <- unwhiten(fit$target, background)
+  object <- new_mil_model(
+    "mi_ace", b,
+    dictionary = matrix(target / sqrt(sum(target^2)), dimnames = list(b$features, "target1")),
+    n_target = 1L, background = background, objective = fit$objective, n_iter = fit$n_iter,
+    stop_reason = fit$stop_reason, starts = list(fit$objective), normalize = spec$normalize,
+    selected = stats::setNames(b$order[fit$selected], b$ids[unique(problem$bag)]), spec = spec)
+  add_logistic(add_thresholds(object, b), b)
+}
+
+# Whitened instances of positive bags, their bags, and mean_j mean_i of the negative bags.
+mi_ace_problem <- function(x, b, background, type, call) {
+  w <- mi_ace_whiten(x, background, type)
+  positive <- seq_len(ncol(x)) <= b$n_positive
+  bag <- b$bag[!positive]
+  share <- 1 / (tabulate(bag)[bag] * sum(!b$label))
+  problem <- list(positive = w[, positive, drop = FALSE], bag = b$bag[positive],
+                  negative = drop(w[, !positive, drop = FALSE] %*% share))
+  if (all(problem$positive == 0))
+    stop_fumi("`x` must have instances of positive bags that the whitener can tell from the mean of the ",
+              "negative bags.", class = "scale", call = call)
+  problem
+}
+
+mi_ace_whiten <- function(x, background, type) {
+  z <- centre(x, background$mean)
+  if (type == "ace") whitened_directions(z, background) else whiten(z, background)
+}
+
+# The inverse of whiten(), for a vector in what the whitener sees.
+unwhiten <- function(w, background) {
+  inside <- seq_along(w) <= ncol(background$basis)
+  z <- drop(background$basis %*% (w[inside] * sqrt(background$kappa)))
+  if (all(inside)) z else z + w[!inside] * sqrt(background$delta)
+}
+
+# ---- start -----------------------------------------------------------------------------
+
+mi_ace_start <- function(problem, draws, spec, call) {
+  candidates <- if (spec$init == "kmeans") whitened_centres(problem$positive, draws, call) else problem$positive
+  candidates <- unit_columns(candidates[, colSums(candidates^2) > 0, drop = FALSE])
+  candidates[, which.max(candidate_values(candidates, problem))]
+}
+
+whitened_centres <- function(w, draws, call) {
+  clusters <- .Call(ffi_kmeans, w, rep(1, ncol(w)), 0L, draws, 50L, portable())
+  check_status(clusters$status, call)
+  clusters$centres[, seq_len(clusters$n_distinct), drop = FALSE]
+}
+
+# The objective of each column, a few hundred at a time, so that no N x N matrix is made.
+candidate_values <- function(candidates, problem) {
+  value <- numeric(ncol(candidates))
+  for (j in split(seq_along(value), (seq_along(value) - 1) %/% 256)) {
+    cosine <- crossprod(problem$positive, candidates[, j, drop = FALSE])
+    best <- vapply(split(seq_along(problem$bag), problem$bag), function(i)
+      apply(cosine[i, , drop = FALSE], 2, max), numeric(length(j)))
+    value[j] <- rowMeans(matrix(best, length(j))) - drop(crossprod(candidates[, j, drop = FALSE], problem$negative))
+  }
+  value
+}
+
+# ---- ascent ----------------------------------------------------------------------------
+
+# The best instance of each positive bag for `target`, the first of equals, and the objective.
+mi_ace_select <- function(target, problem) {
+  score <- drop(crossprod(problem$positive, target))
+  best <- order(match(problem$bag, unique(problem$bag)), -score)
+  best <- best[!duplicated(problem$bag[best])]
+  list(selected = best, objective = mean(score[best]) - sum(target * problem$negative))
+}
+
+mi_ace_ascend <- function(target, problem, max_iter) {
+  now <- mi_ace_select(target, problem)
+  path <- now$objective
+  seen <- character()
+  while (length(seen) < max_iter) {
+    key <- paste(now$selected, collapse = " ")
+    if (key %in% seen) break
+    seen <- c(seen, key)
+    direction <- rowMeans(problem$positive[, now$selected, drop = FALSE]) - problem$negative
+    norm <- sqrt(sum(direction^2))
+    if (norm > 0) target <- direction / norm        # otherwise every target is as good
+    now <- mi_ace_select(target, problem)
+    path <- c(path, now$objective)
+  }
+  list(target = target, selected = now$selected, n_iter = length(seen),
+       stop_reason = if (length(seen) < max_iter) "converged" else "max_iter",
+       objective = data.frame(iteration = seq_along(path) - 1L, objective = path))
+}
+
+# ---- scores ------------------------------------------------------------------------------
+
+#' @export
+score_instances.mi_ace <- function(object, x, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
+  basis <- target_basis(unname(object$dictionary), object$background, FALSE)
+  if (object$spec$type == "ace") return(by_block(x, object$background, basis, colSums))
+  # s'x, with s the whitened target of norm 1
+  filter <- whiten(centre(x, object$background$mean), object$background)
+  drop(crossprod(filter, basis))
+}
+
+#' @rdname mil_model-methods
+#' @export
+coef.mi_ace <- function(object, ...) t(object$dictionary)
