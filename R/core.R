@@ -65,3 +65,29 @@ keep_until_interrupt <- function(n, f) {
   }
   structure(done, interrupted = interrupted)
 }
+
+# Which columns of `b$x` are instances of positive bags.
+in_positive <- function(b) seq_len(ncol(b$x)) <= b$n_positive
+
+# Bags with their instances in an order that depends on the instances alone, positive bags first
+# as ever. An SVM solver stops near the optimum, at a place that depends on the order in which
+# it is given the data; so that of the user's data makes no difference.
+sort_instances <- function(b) {
+  mixture <- colSums(b$x * cos(seq_len(nrow(b$x))))
+  sorted <- order(!in_positive(b), mixture)
+  b$x <- b$x[, sorted, drop = FALSE]
+  b$bag <- b$bag[sorted]
+  b$order <- b$order[sorted]
+  b$truth <- b$truth[sorted]
+  b
+}
+
+# Weights of a linear classifier of LiblineaR's `type` with balanced classes, and its bias,
+# positive where `positive` is TRUE.
+linear_classifier <- function(x, positive, type, cost, ...) {
+  weight <- length(positive) / (2 * c(positive = sum(positive), negative = sum(!positive)))
+  fit <- LiblineaR::LiblineaR(x, factor(ifelse(positive, "positive", "negative")), type = type, cost = cost,
+                              bias = 1, wi = weight, ...)
+  sign <- if (fit$ClassNames[1] == "positive") 1 else -1
+  list(weights = sign * unname(fit$W[1, seq_len(ncol(x))]), bias = sign * fit$W[[1, ncol(x) + 1]])
+}

@@ -95,54 +95,6 @@ check_class_weights <- function(x, call = rlang::caller_env()) {
             call = call)
 }
 
-# ---- kernels -----------------------------------------------------------------------------
-
-# Our names of kernlab's kernels, and the functions that make them.
-kernel_makers <- c(linear = "vanilladot", rbf = "rbfdot", polydot = "polydot", tanhdot = "tanhdot",
-                   laplacedot = "laplacedot", besseldot = "besseldot", anovadot = "anovadot",
-                   splinedot = "splinedot")
-
-kernel_maker <- function(name) getExportedValue("kernlab", kernel_makers[[name]])
-
-# A kernel as list(name, kpar) of plain values; a function that kernlab did not make is its own name.
-check_kernel <- function(kernel, kpar, call = rlang::caller_env()) {
-  if (!is.list(kpar)) stop_fumi("`kpar` must be a list, not ", describe(kpar), ".", call = call)
-  if (is.function(kernel)) {
-    if (length(kpar)) stop_fumi("`kpar` must be empty for a `kernel` that is a function.", call = call)
-    maker <- sub("kernel$", "dot", class(kernel)[1])
-    if (!maker %in% kernel_makers) return(list(name = kernel, kpar = kpar))
-    return(list(name = names(kernel_makers)[kernel_makers == maker], kpar = kernlab::kpar(kernel)))
-  }
-  if (is.character(kernel) && length(kernel) == 1 && kernel %in% kernel_makers)
-    kernel <- names(kernel_makers)[kernel_makers == kernel]
-  name <- check_choice(kernel, names(kernel_makers), "kernel", call = call)
-  list(name = name, kpar = check_kpar(kpar, name, call))
-}
-
-check_kpar <- function(kpar, kernel, call) {
-  known <- names(formals(kernel_maker(kernel)))
-  if (length(kpar) && (is.null(names(kpar)) || !all(names(kpar) %in% known)))
-    stop_fumi("`kpar` must name parameters of the kernel \"", kernel, "\" (",
-              if (length(known)) enumerate(known) else "it has none", "), not ",
-              if (is.null(names(kpar))) "nothing" else enumerate(setdiff(names(kpar), known)), ".",
-              class = "argument", call = call)
-  for (name in names(kpar))
-    check_number(kpar[[name]], paste0("kpar$", name), above = if (name == "sigma") 0 else -Inf, call = call)
-  kpar
-}
-
-# What kernlab computes with, from list(name, kpar).
-kernlab_kernel <- function(kernel) {
-  if (!is.function(kernel$name)) return(do.call(kernel_maker(kernel$name), kernel$kpar))
-  if (inherits(kernel$name, "kernel")) kernel$name else structure(kernel$name, class = "kernel")
-}
-
-gram_matrix <- function(kernel, x, call) {
-  gram <- kernlab::kernelMatrix(kernlab_kernel(kernel), x)
-  if (all(is.finite(gram))) return(gram)
-  stop_fumi("`kernel` must be finite for all pairs of instances, but it is not.", class = "scale", call = call)
-}
-
 # ---- fit ------------------------------------------------------------------------------------
 
 mi_svm_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -159,19 +111,6 @@ mi_svm_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
     stop_reason = fit$stop_reason, natural_threshold = 0, normalize = spec$normalize,
     starts = list(data.frame(iteration = seq_along(fit$path), objective = fit$path)), spec = spec)
   add_logistic(add_thresholds(object, b), b)
-}
-
-# Bags with their instances in an order that depends on the instances alone, positive bags first
-# as ever. An SVM solver stops near the optimum, at a place that depends on the order in which
-# it is given the data; so that of the user's data makes no difference.
-sort_instances <- function(b) {
-  mixture <- colSums(b$x * cos(seq_len(nrow(b$x))))
-  sorted <- order(!in_positive(b), mixture)
-  b$x <- b$x[, sorted, drop = FALSE]
-  b$bag <- b$bag[sorted]
-  b$order <- b$order[sorted]
-  b$truth <- b$truth[sorted]
-  b
 }
 
 # What scores need: one vector for the linear kernel, the support vectors otherwise.
@@ -194,8 +133,6 @@ mi_svm_impl <- function(gram, b, spec, progress) {
   }
   alternate(in_positive(b), step, spec$max_iter)
 }
-
-in_positive <- function(b) seq_len(ncol(b$x)) <= b$n_positive
 
 # Weights of negatives and positives.
 svm_weights <- function(b, spec) {

@@ -44,7 +44,8 @@
 #' table(as.data.frame(b)$truth[fit$selected], sign(fit$weights))
 #' mil_roc(fit, b)
 #' @export
-miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"), progress = FALSE) {
+miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
+                  progress = getOption("fumi.progress", interactive())) {
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
@@ -57,7 +58,8 @@ miles_bridge <- function(b, spec, call = rlang::caller_env()) {
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
   distance <- squared_distances(x)
   sigma <- if (is.null(spec$sigma)) sqrt(median_square(distance)) else spec$sigma
-  fit <- sparse_svm(embed_bags(distance, b$bag, sigma), b$label[unique(b$bag)], spec$cost)
+  fit <- linear_classifier(embed_bags(distance, b$bag, sigma), b$label[unique(b$bag)], 5, spec$cost,
+                           epsilon = 1e-6)
   kept <- which(fit$weights != 0)
   if (!length(kept))
     warn_fumi("No instance was selected: all scores are the same; a larger `cost` selects more.",
@@ -76,30 +78,6 @@ embed_bags <- function(distance, bag, sigma) {
   nearest <- vapply(unique(bag), function(j) apply(distance[bag == j, , drop = FALSE], 2, min),
                     numeric(length(bag)))
   exp(-t(nearest) / sigma^2)
-}
-
-# Weights of an L1-regularised linear SVM with squared hinge, and its bias.
-sparse_svm <- function(m, label, cost) {
-  weight <- length(label) / (2 * c(positive = sum(label), negative = sum(!label)))
-  fit <- LiblineaR::LiblineaR(m, factor(ifelse(label, "positive", "negative")), type = 5, cost = cost,
-                              epsilon = 1e-6, bias = 1, wi = weight)
-  sign <- if (fit$ClassNames[1] == "positive") 1 else -1
-  list(weights = sign * unname(fit$W[1, seq_len(ncol(m))]), bias = sign * fit$W[[1, ncol(m) + 1]])
-}
-
-# Squared distances of the rows of `x` to those of `y`, by cross products: no loop over features.
-# What cancellation leaves of coinciding rows is 0.
-squared_distances <- function(x, y = x) {
-  norms <- outer(rowSums(x^2), rowSums(y^2), "+")
-  distance <- norms - 2 * tcrossprod(x, y)
-  distance[distance < 1e-13 * norms] <- 0
-  distance
-}
-
-# The median of the squared distances of different instances: a scale of the data.
-median_square <- function(distance) {
-  pairs <- distance[lower.tri(distance)]
-  if (any(pairs > 0)) stats::median(pairs[pairs > 0]) else 1
 }
 
 #' @export

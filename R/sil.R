@@ -43,19 +43,10 @@ check_classifier <- function(classifier, call = rlang::caller_env()) {
 sil_bridge <- function(b, spec) {
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
   y <- b$label[b$bag]
-  model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y) else linear_classifier(x, y, spec)
+  model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y)
+           else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost)
   object <- new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
   add_logistic(add_thresholds(object, b), b)
-}
-
-# Weights of a linear classifier, the bias last, positive for positive bags.
-linear_classifier <- function(x, y, spec) {
-  type <- c(logistic = 0, svm = 1)[[spec$classifier]]
-  weight <- c(positive = 1, negative = 1) * length(y) / (2 * c(sum(y), sum(!y)))
-  fit <- LiblineaR::LiblineaR(x, factor(ifelse(y, "positive", "negative")), type = type,
-                              cost = spec$cost, bias = 1, wi = weight)
-  sign <- if (fit$ClassNames[1] == "positive") 1 else -1
-  list(weights = sign * unname(fit$W[1, seq_len(ncol(x))]), bias = sign * fit$W[[1, ncol(x) + 1]])
 }
 
 #' @export
