@@ -58,6 +58,7 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                             scale_type = c("feature", "single", "fixed"), scale_init = NULL,
                             n_start = NULL, max_iter = 100, normalize = c("unit", "none"),
                             progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   spec <- list(model = check_choice(model, dd_models, "model"),
                scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),

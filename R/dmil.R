@@ -100,6 +100,7 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
                  lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, max_iter = 30, tol = 1e-5,
                  n_start = 1, combine = c("best", "average"), normalize = c("unit", "none"),
                  progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   kernel <- if (is.null(kernel)) list(kpar = list()) else check_kernel(kernel, kpar)
   spec <- list(n_atoms = check_count(n_atoms, "n_atoms"),
                pool = check_choice(pool, c("noisy-or", "gmean"), "pool"),

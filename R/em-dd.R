@@ -44,6 +44,7 @@
 em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_init = NULL, n_start = NULL,
                   combine = c("best", "average"), max_iter = 10, inner = 100,
                   normalize = c("unit", "none"), progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   spec <- list(scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
                n_start = if (!is.null(n_start)) check_count(n_start, "n_start"),

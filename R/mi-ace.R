@@ -21,7 +21,7 @@
 #'
 #' @inheritParams dlfumi
 #' @inheritParams background_stats
-#' @param x the data: [bags()], or what [bags()] takes.
+#' @param x,... the data: [bags()], or what [bags()] takes.
 #' @param type `"ace"`, or `"smf"`, which also counts how strong an instance is.
 #' @param init the start: `"instances"`, the instance of a positive bag with the largest objective;
 #'   `"kmeans"`, the k-means centre of those instances with the largest objective.
@@ -52,6 +52,7 @@ mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans
                    n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
                    ridge = 1e-2, energy = 0.95, max_iter = 1000, normalize = c("none", "unit"),
                    progress = FALSE) {
+  check_door(names(formals()), ...names())
   spec <- list(type = check_choice(type, c("ace", "smf"), "type"),
                init = check_choice(init, c("instances", "kmeans"), "init"),
                n_clusters = check_count(n_clusters, "n_clusters"),

@@ -77,6 +77,7 @@
 mi_svm <- function(x, ..., type = c("mi", "MI"), kernel = "linear", kpar = list(), cost = 1,
                    class_weights = c("none", "balanced"), max_iter = 50, normalize = c("unit", "none"),
                    progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   kernel <- check_kernel(kernel, kpar)
   spec <- list(type = check_choice(type, c("mi", "MI"), "type"),
                kernel = kernel$name, kpar = kernel$kpar,

@@ -46,6 +46,7 @@
 #' @export
 miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
                   progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))

@@ -76,6 +76,7 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                  negative_weight = if (assign0) 1 else 0.01, max_iter = 5, bag_route = FALSE, normalize = c("unit", "none"),
                  n_start = 1, combine = c("best", "average"),
                  progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   spec <- list(n_clusters = if (!is.null(n_clusters)) check_count(n_clusters, "n_clusters"),
                assign0 = check_flag(assign0, "assign0"),
                resample = check_flag(resample, "resample"),

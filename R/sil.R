@@ -26,6 +26,7 @@
 #' @export
 sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize = c("unit", "none"),
                 progress = getOption("fumi.progress", interactive())) {
+  check_door(names(formals()), ...names())
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))

@@ -106,5 +106,22 @@ expect_mil_contract <- function(fit) {
   expect_true(all(is.finite(predict(single, x)$.score)))
   for (bad in bad_inputs())
     expect_error(do.call(fit, bad[[1]]), class = bad[[2]])
+  expect_error(fit(b, normalise = "unit"), "did you mean `normalize`", class = "fumi_error_argument")
   expect_silent(seeded(fit, b, progress = FALSE))
 }
+
+# Fits and predicts 700 instances of 4980 features without anything of size 4980 x 4980 (198 MB).
+# `quick` holds arguments that keep a slow method short.
+expect_no_square <- function(fit, quick) {
+  set.seed(103)
+  b <- sim_bags(n_bags = 70, bag_size = 10, n_features = 4980)
+  gc(reset = TRUE)
+  before <- sum(gc()[, 2])
+  model <- do.call(fit, c(list(b), quick))
+  expect_true(all(is.finite(predict(model, b)$.score)))
+  expect_lt(sum(gc()[, 6]) - before, 600)
+}
+
+quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10), em_dd = list(n_start = 1),
+                        dmil = list(max_iter = 3), dmil_gmean = list(max_iter = 3),
+                        e_fumi = list(max_iter = 5), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))

@@ -479,30 +479,28 @@ test_that("parameters are those of the variant unless given, and are checked by 
 test_that("an interrupt returns the last whole iteration as a usable fit", {
   skip_on_cran()
   skip_on_os("windows")
-  script <- tempfile(fileext = ".R")
-  out <- tempfile()
-  writeLines(c(
-    sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")),
-    "library(fumi)", "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
+  res <- interrupted(c(
+    "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
     "fit <- function(n, ...) { set.seed(2); dlfumi(b, n_target = 2, n_background = 8,",
     "  control = dlfumi_control(max_iter = n, tol = 0), ...) }",
-    sprintf("cat(Sys.getpid(), file = '%s')", out),
-    "w <- NULL", "f <- withCallingHandlers(fit(1e5, n_start = 3), warning = function(e) { w <<- class(e); invokeRestart('muffleWarning') })",
-    "g <- fit(f$n_iter)",
-    sprintf("saveRDS(list(f = f, g = g, w = w, score = predict(f, b)), '%s')", out)), script)
-  r <- file.path(R.home("bin"), "Rscript")
-  system2(r, c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE, stderr = FALSE)
-  wait_for <- function(ok) for (i in 1:300) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
-  expect_true(wait_for(function() file.exists(out) && length(scan(out, quiet = TRUE)) == 1))
-  Sys.sleep(1)
-  tools::pskill(scan(out, quiet = TRUE), tools::SIGINT)
-  expect_true(wait_for(function() is.list(readRDS(out))))
-  res <- readRDS(out)
+    "f <- fit(1e5, n_start = 3)", "result <- list(f = f, g = fit(f$n_iter), score = predict(f, b)$.score)"))
   expect_identical(res$f$stop_reason, "interrupt")
-  expect_true("fumi_warning_interrupt" %in% res$w)
+  expect_true("fumi_warning_interrupt" %in% res$warned)
   expect_length(res$f$starts, 1)
   expect_gt(res$f$n_iter, 0)
   expect_equal(res$f$dictionary, res$g$dictionary, tolerance = 1e-8)
   expect_equal(res$f$prob_target, res$g$prob_target, tolerance = 1e-8)
-  expect_true(all(is.finite(res$score$.score)))
+  expect_true(all(is.finite(res$score)))
+})
+
+test_that("an interrupt during predict() gives no unfinished scores", {
+  skip_on_cran()
+  skip_on_os("windows")
+  res <- interrupted(c(
+    "set.seed(1)", "b <- sim_bags(n_bags = 20, n_features = 200)",
+    "fit <- dlfumi(b, n_target = 2, n_background = 30, control = dlfumi_control(max_iter = 2))",
+    "x <- matrix(rnorm(200 * 2e4), ncol = 200)", "for (i in 1:1000) {",
+    "  s <- tryCatch({ predict(fit, x); NULL }, fumi_error_interrupt = identity, interrupt = identity)",
+    "  if (!is.null(s)) break }", "result <- list(s = class(s))"))
+  expect_true(any(c("fumi_error_interrupt", "interrupt") %in% res$s))
 })

@@ -356,26 +356,12 @@ test_that("faces of 4980 pixels fit in little memory", {
 test_that("an interrupt returns the best whole iteration as a usable fit", {
   skip_on_cran()
   skip_on_os("windows")
-  script <- tempfile(fileext = ".R")
-  out <- tempfile()
-  writeLines(c(
-    sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")),
-    "library(fumi)", "set.seed(1)", "b <- sim_bags(n_bags = 100, bag_size = 20, n_features = 100)",
-    sprintf("cat(Sys.getpid(), file = '%s')", out), "w <- NULL",
-    "f <- withCallingHandlers(dmil(b, n_start = 3, max_iter = 1e6, tol = 0),",
-    "  warning = function(e) { w <<- class(e); invokeRestart('muffleWarning') })",
-    sprintf("saveRDS(list(f = f, w = w, score = predict(f, b)), '%s')", out)), script)
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE,
-          stderr = FALSE)
-  wait_for <- function(ok) for (i in 1:300) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
-  expect_true(wait_for(function() file.exists(out) && length(scan(out, quiet = TRUE)) == 1))
-  Sys.sleep(1)
-  tools::pskill(scan(out, quiet = TRUE), tools::SIGINT)
-  expect_true(wait_for(function() is.list(readRDS(out))))
-  res <- readRDS(out)
+  res <- interrupted(c(
+    "set.seed(1)", "b <- sim_bags(n_bags = 100, bag_size = 20, n_features = 100)",
+    "f <- dmil(b, n_start = 3, max_iter = 1e6, tol = 0)", "result <- list(f = f, score = predict(f, b)$.score)"))
   expect_identical(res$f$stop_reason, "interrupt")
-  expect_true("fumi_warning_interrupt" %in% res$w)
+  expect_true("fumi_warning_interrupt" %in% res$warned)
   expect_length(res$f$starts, 1)
   expect_gt(res$f$n_iter, 0)
-  expect_true(all(is.finite(res$score$.score)))
+  expect_true(all(is.finite(res$score)))
 })

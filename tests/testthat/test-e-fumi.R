@@ -214,13 +214,3 @@ test_that("an interrupt keeps the last whole iteration", {
   whole <- e_fumi_run(o$state, o$data, replace(o$spec, "max_iter", 3L), NULL)
   expect_equal(fit$endmembers, whole$endmembers)
 })
-
-test_that("instances of 4980 features fit without a matrix of features x features", {
-  skip_on_cran()
-  set.seed(12)
-  b <- sim_bags(n_bags = 70, bag_size = 10, n_features = 4980)
-  gc(reset = TRUE)
-  before <- sum(gc()[, 2])
-  expect_true(all(is.finite(predict(e_fumi(b, max_iter = 5), b)$.score)))
-  expect_lt(sum(gc()[, 6]) - before, 600)
-})

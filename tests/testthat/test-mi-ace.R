@@ -87,13 +87,3 @@ test_that("bags without a direction are refused, parameters checked", {
   expect_equal(mi_ace(b, max_iter = 1)$stop_reason, "max_iter")
   expect_equal(update(mi_ace(b), b, type = "smf")$spec$type, "smf")
 })
-
-test_that("instances of 4980 features fit without a matrix of features x features", {
-  skip_on_cran()
-  set.seed(12)
-  b <- sim_bags(n_bags = 70, bag_size = 10, n_features = 4980)
-  gc(reset = TRUE)
-  before <- sum(gc()[, 2])
-  expect_true(all(is.finite(predict(mi_ace(b), b)$.score)))
-  expect_lt(sum(gc()[, 6]) - before, 600)
-})

@@ -160,13 +160,3 @@ test_that("fewer distinct instances than clusters are no trouble", {
   fit <- seeded(mmdl, x, rep(1:8, each = 4), rep(1:0, each = 4), n_clusters = 5)
   expect_true(all(predict(fit, x)$.score[1:16] > predict(fit, x)$.score[17]))
 })
-
-test_that("instances of 4980 features fit without a matrix of features x features", {
-  skip_on_cran()
-  set.seed(12)
-  b <- sim_bags(n_bags = 70, bag_size = 10, n_features = 4980)
-  gc(reset = TRUE)
-  before <- sum(gc()[, 2])
-  expect_true(all(is.finite(predict(mmdl(b, n_clusters = 2, max_iter = 2), b)$.score)))
-  expect_lt(sum(gc()[, 6]) - before, 600)
-})

@@ -1,22 +1,3 @@
-# Runs code on a device that draws nowhere; gives the pictures (as colours), titles and frames of
-# its last page, and the graphical parameters that were not put back.
-drawn <- function(code) {
-  pdf(NULL)
-  on.exit(dev.off())
-  dev.control("enable")
-  par_before <- par(no.readonly = TRUE)
-  force(code)
-  par_after <- par(no.readonly = TRUE)
-  calls <- lapply(recordPlot()[[1]], function(e) as.list(e[[2]]))
-  name <- vapply(calls, function(args) if (is.list(args[[1]])) args[[1]]$name else "", "")
-  arg <- function(which, i) lapply(calls[name == which], `[[`, i)
-  text <- c(unlist(arg("C_title", 2)), unlist(arg("C_mtext", 2)))
-  coordinates <- c("usr", "xaxp", "yaxp")
-  changed <- !mapply(identical, par_before, par_after) & !names(par_before) %in% coordinates
-  list(pictures = lapply(arg("C_raster", 2), as.matrix), text = text[nzchar(text)],
-       left_changed = names(par_before)[changed])
-}
-
 test_that("a picture is upright, with grey 0.5 for 0 and white for the largest", {
   # 2 x 3, column by column: the first value is top left, the last one bottom right.
   p <- drawn(draw_picture(c(1, 0, 0, 0, 0.5, -1), c(2, 3)))$pictures
