@@ -75,7 +75,8 @@ contenders <- function(problem, b) {
   fit <- function() with(problem, fumi::dlfumi(
     b, n_target = n_target, n_background = n_background, lambda = lambda, beta = beta, gamma = gamma,
     init = start, control = fumi::dlfumi_control(max_iter = n_iter[["core"]], tol = 0), progress = FALSE))
-  spec <- fit()$spec
+  made <- fit()
+  spec <- c(made[c("n_target", "lambda", "beta", "gamma", "psi")], made$spec["control"])
   scale <- fumi:::instance_scale(b$x, "unit")
   core <- function(simd) {
     options(fumi.simd = simd)
