@@ -1,7 +1,7 @@
 #' Work with bags
 #'
-#' `length()` is the number of bags, `[` takes bags by number, id or logical, `c()` puts bags
-#' together, `split()` divides them by whole bags, `as.matrix()` and `as.data.frame()` give the
+#' `length()` is the number of bags, `[` takes bags by number, id or logical (each
+#' once, in the order in which they are), `c()` puts bags together, `split()` divides them by whole bags, `as.matrix()` and `as.data.frame()` give the
 #' instances back in the order in which they came.
 #'
 #' @param x,object [bags()].

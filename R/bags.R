@@ -153,7 +153,7 @@ as_columns <- function(x, name, call = rlang::caller_env()) {
               "a list of matrices, or an array of images, not ",
               if (length(dim(x)) %in% 2:3) paste0("a matrix of type ", typeof(x)) else describe(x), ".",
               class = "type", call = call)
-  if (length(dim(x)) == 2) x <- t(x) else x <- matrix(x, ncol = dim(x)[3])
+  if (length(dim(x)) == 2) x <- t(x) else x <- matrix(x, prod(dim(x)[1:2]), dim(x)[3])
   storage.mode(x) <- "double"
   dimnames(x) <- if (!is.null(rownames(x))) list(rownames(x), NULL)
   check_finite_columns(x, name, call)

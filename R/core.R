@@ -23,8 +23,11 @@ check_status <- function(status, call = rlang::caller_env(2)) {
 # that do not overflow.
 check_trainable <- function(b, normalize, call = rlang::caller_env()) {
   check_both_labels(b, call)
-  if (all(instance_scale(b$x, "unit") == 0))
-    stop_fumi("`x` must not be zero throughout.", class = "scale", call = call)
+  zero <- instance_scale(b$x, "unit") == 0
+  for (kind in c("positive", "negative"))
+    if (all(zero[in_positive(b) == (kind == "positive")]))
+      stop_fumi("`x` must not be zero throughout, but all instances of ", kind, " bags are.", class = "scale",
+                call = call)
   check_largest(b$x, "x", normalize, call)
   b
 }

@@ -111,13 +111,15 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
 #'   the objective. In the first two, codes are thresholded by `lambda` itself after each
 #'   gradient step, so that they settle at a penalty of `lambda` times the largest
 #'   eigenvalue of \eqn{D'D}; in `"exact"`, `lambda` is the penalty.
-#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`).
+#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`), or between
+#'   two looks at the gap (`"exact"` with `solver = "ista"`).
 #' @param max_iter largest number of iterations.
 #' @param tol stop when the objective changes by less than this, relative to the first
 #'   objective (absolute for `"matlab"`); 0 never stops. `NULL`: the variant's default.
 #' @param solver for `"exact"`: `"active"`, an active-set method, or `"ista"`, proximal
 #'   gradient steps to convergence, a slow check.
-#' @param gap relative duality gap to which `solver = "ista"` computes codes.
+#' @param gap relative duality gap to which codes of `"exact"` are computed where the active set does not end
+#'   at the minimum itself: by `solver = "ista"`, and for atoms that depend on each other.
 #' @param dead what happens to an atom that no code uses: `"resample"` puts the worst
 #'   represented instance in its place (of a positive bag for a target atom, of a negative
 #'   bag for a background atom), `"keep"` leaves it as it was, `"drop"` removes it (never the
@@ -137,7 +139,7 @@ dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, 
   if (is.null(solver)) solver <- solvers[1]
   list(variant = variant,
        inner = check_count(inner, "inner"),
-       max_iter = check_count(max_iter, "max_iter"),
+       max_iter = check_count(max_iter, "max_iter", max = 1e6),
        tol = check_number(tol, "tol", min = 0),
        solver = check_choice(solver, solvers, "solver"),
        gap = check_number(gap, "gap", above = 0, max = 1),
@@ -213,9 +215,10 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
   out <- .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes,
                dlfumi_par(spec), report)
   if (out$status == "nonfinite")
-    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
-              ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
-              "or rescale `x`.", class = "diverged", call = call)
+    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1, ": ",
+              if (spec$normalize == "unit") "`psi`, `gamma`, `lambda` or `init$codes` is probably too large."
+              else "the data are probably too large; try `normalize = \"unit\"` or rescale `x`.",
+              class = "diverged", call = call)
   if (out$status != "interrupt") check_status(out$status, call)
   terms <- t(out$trace[, seq_len(out$n_iter), drop = FALSE])
   colnames(terms) <- c("objective", "reconstruction", "sparsity", "incoherence")
@@ -237,7 +240,8 @@ tidy_atoms <- function(fit, b, spec, keep_order) {
     c(sum(w * a^2), sum(w * a))
   }
   carried <- vapply(seq_along(is_target), carried, numeric(2))
-  kept <- colSums(fit$dictionary^2) > 0 | fit$n_dead == 0
+  kept <- spec$control$dead != "drop" | colSums(fit$dictionary^2) > 0
+  for (kind in list(is_target, !is_target)) if (!any(kept & kind)) kept[which(kind)[1]] <- TRUE
   atom <- if (keep_order) seq_along(kept) else order(!is_target, -carried[1, ])
   atom <- atom[kept[atom]]
   sign <- if (keep_order) rep(1, length(atom)) else ifelse(carried[2, atom] < 0, -1, 1)
@@ -254,13 +258,26 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call = rlang::caller_
   if (interrupted)
     warn_fumi("Interrupted: the fit holds the last whole iteration (", fits[[length(fits)]]$n_iter,
               ") of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
-  p <- fits[[1]]$p
-  if (length(p) && (all(p < 1e-12) || all(p > 1 - 1e-12))) {
-    beta <- log(2) / stats::median(background_residual(fits[[1]], b, scale))
-    warn_fumi("`beta` = ", spec$beta, " makes every probability of the E-step ",
-              if (p[1] < .5) "0" else "1", if (is.finite(beta)) paste0(": try `beta` = ", signif(beta, 2)),
-              ".", class = "beta", call = call)
+  best <- fits[[best_fit(fits)]]
+  p <- best$p
+  if (all(best$codes == 0))
+    warn_fumi("`lambda` = ", spec$lambda, " makes every code 0: try a smaller one.", class = "lambda",
+              call = call)
+  else if (all(p < 1e-12 | p > 1 - 1e-12)) {
+    beta <- log(2) / stats::median(background_residual(best, b, scale))
+    warn_fumi("`beta` = ", spec$beta, " makes every probability of the E-step 0 or 1",
+              if (is.finite(beta)) paste0(": try `beta` = ", signif(beta, 2)), ".", class = "beta",
+              call = call)
   }
+  if (best$worst_gap > spec$control$gap)
+    warn_fumi("The codes are not exact: their largest relative duality gap is ", signif(best$worst_gap, 2),
+              ", because atoms depend on each other; try fewer atoms or a larger `lambda`.", class = "gap",
+              call = call)
+}
+
+# The start with the lowest objective.
+best_fit <- function(fits) {
+  which.min(vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0))
 }
 
 # ||x - D- a-||^2 of the instances of positive bags
@@ -273,8 +290,7 @@ background_residual <- function(fit, b, scale) {
 }
 
 new_dlfumi <- function(fits, interrupted, b, scale, spec) {
-  final <- vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0)
-  best <- fits[[which.min(final)]]
+  best <- fits[[best_fit(fits)]]
   kinds <- c(target = best$n_target, background = ncol(best$dictionary) - best$n_target)
   atoms <- paste0(rep(names(kinds), kinds), unlist(lapply(kinds, seq_len)))
   object <- new_mil_model(
@@ -292,7 +308,14 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec) {
     spec = c(spec$given, spec[c("normalize", "combine", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
   if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
-  add_thresholds(object, b)
+  late <- function(e) {
+    warn_fumi("Interrupted after the last iteration: the fit is whole, but has no thresholds.",
+              class = "interrupt", call = rlang::caller_env(8))
+    object$thresholds <- c(max = NA_real_, mean = NA_real_, lse = NA_real_)
+    object$stop_reason <- "interrupt"
+    object
+  }
+  tryCatch(add_thresholds(object, b), fumi_error_interrupt = late, interrupt = late)
 }
 
 # A member of an average: its dictionary, and how its log confidence is standardised.
@@ -343,6 +366,9 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
     dlfumi_confidence(object, x, coding, coding_steps)$confidence
   }
   if (is.null(object$members)) return(one(object))
+  if (coding != "joint" || !is.null(coding_steps))
+    stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, which are ",
+              "standardised for those.", class = "no_meaning", call = call)
   standard <- lapply(object$members, function(m) (log(one(m)) - m$center) / m$scale)
   Reduce(`+`, standard) / length(standard)
 }

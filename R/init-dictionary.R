@@ -49,7 +49,7 @@ given_start <- function(init, b, scale, spec, call) {
               call = call)
   n_atoms <- spec$n_target + spec$n_background
   dictionary <- check_init_matrix(init$dictionary, "dictionary", nrow(b$x), n_atoms, call)
-  norm <- sqrt(colSums(dictionary^2))
+  norm <- column_norms(dictionary)
   dictionary <- unit_columns(dictionary)
   if (is.null(init$codes))
     return(list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call)))
@@ -88,6 +88,18 @@ sum_columns <- function(x, scale, which) {
 
 # Columns brought to norm 1; a column of zeros stays.
 unit_columns <- function(x) {
-  norm <- sqrt(colSums(x^2))
-  x * rep(ifelse(norm > 0, 1 / norm, 0), each = nrow(x))
+  x <- x / rep(column_peaks(x), each = nrow(x))
+  x / rep(pmax(column_norms(x), 1), each = nrow(x))
+}
+
+# Norms that neither overflow nor underflow.
+column_norms <- function(x) {
+  peak <- column_peaks(x)
+  peak * sqrt(colSums((x / rep(peak, each = nrow(x)))^2))
+}
+
+# Largest absolute values of the columns, 1 for a column of zeros.
+column_peaks <- function(x) {
+  peak <- apply(abs(x), 2, max)
+  ifelse(peak > 0, peak, 1)
 }

@@ -271,8 +271,9 @@ update.mil_model <- function(object, data, ...) {
     stop_fumi("`data` must be given: a fit keeps no training data.", class = "no_data")
   spec <- object$spec
   changes <- list(...)
-  spec[names(changes)] <- changes
-  do.call(get(object$method, envir = topenv(), mode = "function"), c(list(data), spec))
+  named <- nzchar(rlang::names2(changes))
+  spec[names(changes)[named]] <- changes[named]
+  do.call(get(object$method, envir = topenv(), mode = "function"), c(list(data), changes[!named], spec))
 }
 
 #' @rdname mil_model-methods
@@ -294,6 +295,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
   cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x), "\n", sep = "")
   cat("  parameters: lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ", x$psi,
       ", normalize \"", x$normalize, "\"\n", sep = "")
+  if (x$variant == "exact") cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n", sep = "")
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",
         format(path[length(path)], digits = digits), " in ", x$n_iter, " iterations\n", sep = "")

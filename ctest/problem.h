@@ -58,11 +58,12 @@ static inline int recorder_poll(void *ctx) {
   return ++r->polls == r->stop_at;
 }
 
-static inline void recorder_report(void *ctx, int it, double objective) {
+static inline int recorder_report(void *ctx, int it, double objective) {
   recorder *r = ctx;
   r->reports++;
   CHECK(it == r->reports);
   r->last_objective = objective;
+  return 0;
 }
 
 static inline fumi_host host_of(recorder *r) {

@@ -26,7 +26,7 @@
 typedef struct {
   void *(*alloc)(void *ctx, size_t n, size_t size); /* NULL: no memory */
   int (*poll)(void *ctx);                           /* non-zero: stop */
-  void (*report)(void *ctx, int it, double objective);
+  int (*report)(void *ctx, int it, double objective); /* may be NULL; non-zero: stop */
   void *ctx;
 } fumi_host;
 

@@ -349,7 +349,7 @@ static int atoms_left(const dlfumi_work *w, int from, int end) {
 static void revive_atom(dlfumi_work *w, int k, const double *p) {
   const int d = w->x->d, T = w->par->T, target = k < T;
   double *atom = fumi_col(w->s->D, d, k);
-  const int dropped = la_nrm2(d, atom) == 0 && w->par->dead == DLFUMI_DROP;
+  const int dropped = la_nrm2(d, atom) == 0 && w->par->dead == DLFUMI_DROP && w->s->n_dead[k] > 0;
   if (dropped) return;
   w->s->n_dead[k]++;
   if (w->par->dead == DLFUMI_DROP && atoms_left(w, target ? 0 : T, target ? T : w->par->K) > 1)
@@ -504,7 +504,10 @@ static fumi_status iterate(dlfumi_work *w) {
     if (!isfinite(f)) return FUMI_ENONFINITE;
     rotate_p(w);
     w->s->n_iter = it + 1;
-    if (w->host->report) w->host->report(w->host->ctx, it + 1, f);
+    if (w->host->report && w->host->report(w->host->ctx, it + 1, f)) {
+      keep_old_dictionary(w); /* this iteration is whole */
+      return FUMI_STOPPED;
+    }
     if (it == 0 && !par->absolute_tol) least = par->tol * fabs(f);
     if (fabs(before - f) < least) return FUMI_CONVERGED;
     before = f;

@@ -367,7 +367,7 @@ fumi_status dmil_fit(const fumi_data *x, const dmil_bags *bags, const dmil_param
     row[0] = J;
     s->n_iter = it;
     if (J < best) best = J, memcpy(s->D, f.D, bytes);
-    if (host->report) host->report(host->ctx, it, J);
+    if (host->report && host->report(host->ctx, it, J)) return FUMI_STOPPED;
     if (fabs(J - before) < par->tol * fabs(s->trace[0])) return FUMI_CONVERGED;
   }
   return FUMI_MAXIT;

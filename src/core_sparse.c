@@ -179,7 +179,7 @@ static double sweep(const fumi_lasso *l, fumi_lasso_work *w, int first) {
 
 /* Coordinate descent: slower, and safe whatever the atoms are. */
 static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w, int first) {
-  enum { MAX_ROUNDS = 10000, SWEEPS = 10 };
+  enum { MAX_ROUNDS = 1000, SWEEPS = 10 };
   double gap = 1;
   for (int round = 0; round < MAX_ROUNDS && gap > l->gap; round++) {
     double moved = 0;

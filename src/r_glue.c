@@ -45,9 +45,10 @@ static void call_report(void *data) {
   UNPROTECT(3);
 }
 
-static void host_report(void *ctx, int it, double objective) {
+/* An interrupt that arrives while the bar is drawn stops the fit like any other. */
+static int host_report(void *ctx, int it, double objective) {
   report_args args = {ctx, it, objective};
-  R_ToplevelExec(call_report, &args);
+  return !R_ToplevelExec(call_report, &args);
 }
 
 static fumi_host make_host(SEXP report) {
