@@ -9,7 +9,8 @@
 #' The objective is eq. 4 of Jiao and Zare (2016),
 #' \deqn{\sum_i w_i \{\tfrac12 [p_i \|x_i - D a_i\|^2 + (1 - p_i) \|x_i - D^- a_i^-\|^2]
 #'   + \lambda (p_i |a_i^+|_1 + |a_i^-|_1)\} + \Gamma \sum_{kt} \cos\theta_{kt}
-#'   \langle d_k^-, d_t^+ \rangle,}
+#'   \langle d_k^-, d_t^+ \rangle,}{sum_i w_i {1/2 [p_i |x_i - D a_i|^2 + (1 - p_i) |x_i - D- a_i-|^2]
+#'   + lambda (p_i |a_i+|_1 + |a_i-|_1)} + gamma sum_kt cos_kt <d_k-, d_t+>,}
 #' minimised by expectation-maximisation: the E-step computes the probability
 #' \eqn{p_i} that instance \eqn{i} holds a target, the M-step updates the atoms one
 #' by one and the sparse codes. `vignette("dlfumi-math")` has every equation, and
@@ -31,7 +32,8 @@
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
 #' @param n_target,n_background numbers of atoms.
 #' @param lambda weight of the sparsity penalty.
-#' @param beta scale of the E-step: \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}.
+#' @param beta scale of the E-step:
+#'   \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}{p = 1 - exp(-beta |x - D- a-|^2)}.
 #' @param gamma weight of the term that keeps background atoms away from target atoms.
 #' @param psi weight of the instances of positive bags.
 #' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new

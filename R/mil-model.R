@@ -37,7 +37,7 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #'   instance), a list of matrices (one a bag), or an array of images. Columns are matched
 #'   by name if the training data had names; columns that were not there are ignored.
 #' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
-#'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}. `"class"`: the class whose side of the
+#'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the class whose side of the
 #'   threshold the score is on. `"prob"`: the probability of a target; for DL-FUMI
 #'   \eqn{p} of eq. 6, for diverse density and DMIL that of their model, else a logistic curve fitted
 #'   to the scores of the training bags. `"codes"`: a matrix,
