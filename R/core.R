@@ -56,11 +56,11 @@ normalised_negatives <- function(b, scale) {
 
 # f(1), ..., f(n) as a list, in which an interrupt keeps what is done: the attribute
 # "interrupted" says whether the list is cut short or its last fit is.
-keep_until_interrupt <- function(n, f) {
+keep_until_interrupt <- function(n, f, call = rlang::caller_env()) {
   done <- list()
   interrupted <- FALSE
   for (i in seq_len(n)) {
-    stopped <- function(e) if (i == 1) check_status("interrupt", rlang::caller_env(5)) else NULL
+    stopped <- function(e) if (i == 1) check_status("interrupt", call) else NULL
     one <- tryCatch(f(i), fumi_error_interrupt = stopped, interrupt = stopped)
     if (!is.null(one)) done[[i]] <- one
     interrupted <- is.null(one) || identical(one$stop_reason, "interrupt")

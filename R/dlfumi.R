@@ -194,12 +194,12 @@ dlfumi_bridge <- function(b, spec, init, progress) {
   on.exit(bar$done())
   call <- rlang::caller_env()
   fits <- keep_until_interrupt(spec$n_start, function(s)
-    dlfumi_run(b, scale, starts[[s]], spec, bar$report(s), call))
+    dlfumi_run(b, scale, starts[[s]], spec, bar$report(s), call), call)
   interrupted <- attr(fits, "interrupted")
   given <- !identical(init, "paper") && spec$control$variant != "exact"
   fits <- lapply(fits, tidy_atoms, b = b, spec = spec, keep_order = given)
-  warn_dlfumi(fits, interrupted, b, scale, spec)
-  new_dlfumi(fits, interrupted, b, scale, spec)
+  warn_dlfumi(fits, interrupted, b, scale, spec, call)
+  new_dlfumi(fits, interrupted, b, scale, spec, call)
 }
 
 # The order is that of read_param() in src/r_glue.c.
@@ -256,7 +256,7 @@ tidy_atoms <- function(fit, b, spec, keep_order) {
   fit
 }
 
-warn_dlfumi <- function(fits, interrupted, b, scale, spec, call = rlang::caller_env(2)) {
+warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   if (interrupted)
     warn_fumi("Interrupted: the fit holds the last whole iteration (", fits[[length(fits)]]$n_iter,
               ") of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
@@ -291,7 +291,7 @@ background_residual <- function(fit, b, scale) {
              fit$codes[background, positive, drop = FALSE])^2)
 }
 
-new_dlfumi <- function(fits, interrupted, b, scale, spec) {
+new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   best <- fits[[best_fit(fits)]]
   kinds <- c(target = best$n_target, background = ncol(best$dictionary) - best$n_target)
   atoms <- paste0(rep(names(kinds), kinds), unlist(lapply(kinds, seq_len)))
@@ -312,7 +312,7 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec) {
   if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
   late <- function(e) {
     warn_fumi("Interrupted after the last iteration: the fit is whole, but has no thresholds.",
-              class = "interrupt", call = rlang::caller_env(8))
+              class = "interrupt", call = call)
     object$thresholds <- c(max = NA_real_, mean = NA_real_, lse = NA_real_)
     object$stop_reason <- "interrupt"
     object

@@ -1,0 +1,63 @@
+# Looking at a DL-FUMI fit.
+
+#' @rdname mil_model-methods
+#' @export
+coef.dlfumi <- function(object, which = c("all", "target", "background"), ...) {
+  which <- check_choice(which, c("all", "target", "background"), "which")
+  target <- seq_len(ncol(object$dictionary)) <= object$n_target
+  t(object$dictionary[, switch(which, all = TRUE, target = target, background = !target), drop = FALSE])
+}
+
+#' @rdname mil_model-methods
+#' @export
+print.dlfumi <- function(x, digits = 4, ...) {
+  path <- x$objective$objective
+  cat("DL-FUMI fit (variant \"", x$variant, "\")\n", sep = "")
+  print_model_data(x)
+  cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x), "\n", sep = "")
+  cat("  parameters: lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ", x$psi,
+      ", normalize \"", x$normalize, "\"\n", sep = "")
+  if (x$variant == "exact") cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n", sep = "")
+  if (length(path))
+    cat("  objective:  ", format(path[1], digits = digits), " -> ",
+        format(path[length(path)], digits = digits), " in ", x$n_iter, " iterations\n", sep = "")
+  cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
+  if (length(x$starts) > 1)
+    cat("  starts:     ", length(x$starts), ", ", if (x$combine == "average") "scores averaged" else "the best kept",
+        "\n", sep = "")
+  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
+      "\" above)\n", sep = "")
+  invisible(x)
+}
+
+stop_words <- c(converged = "the objective settled", max_iter = "at `max_iter`",
+                interrupt = "interrupted; holds the last whole iteration")
+
+atom_notes <- function(x) {
+  notes <- c(if (any(x$n_dead > 0)) paste(sum(x$n_dead > 0), "found unused at times"),
+             if (x$n_dropped > 0) paste(x$n_dropped, "dropped"))
+  if (length(notes)) paste0(" (", paste(notes, collapse = ", "), ")") else ""
+}
+
+#' @rdname mil_model-methods
+#' @export
+summary.dlfumi <- function(object, ...) {
+  codes <- object$codes
+  positive <- object$prob_target > 0
+  atoms <- data.frame(
+    atom = rownames(codes), used = rowMeans(codes != 0), energy = rowSums(codes^2) / sum(codes^2),
+    unused = unname(object$n_dead), row.names = NULL)
+  structure(list(fit = object, atoms = atoms, prob = stats::quantile(object$prob_target[positive])),
+            class = "summary.dlfumi")
+}
+
+#' @rdname mil_model-methods
+#' @export
+print.summary.dlfumi <- function(x, digits = 3, ...) {
+  print(x$fit)
+  cat("\nProbability of a target, instances of positive bags:\n")
+  print(x$prob, digits = digits)
+  cat("\nAtoms (share of instances that use it, share of the codes' energy, times found unused):\n")
+  print(x$atoms, digits = digits, row.names = FALSE)
+  invisible(x)
+}

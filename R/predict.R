@@ -1,0 +1,183 @@
+# Predictions, the same for every method: new data in, scores from `score_instances()`, bags pooled.
+
+#' Predictions for instances and bags
+#'
+#' @param object a fitted model, such as one made by [dlfumi()].
+#' @param new_data instances to score: [bags()], a matrix or data frame (one row an
+#'   instance), a list of matrices (one a bag), or an array of images. Columns are matched
+#'   by name if the training data had names; columns that were not there are ignored.
+#' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
+#'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the class whose side of the
+#'   threshold the score is on. `"prob"`: the probability of a target; for DL-FUMI
+#'   \eqn{p} of eq. 6, for diverse density and DMIL that of their model, else a logistic curve fitted
+#'   to the scores of the training bags. `"codes"`: a matrix,
+#'   instances x atoms. `"reconstruction"`: a matrix, instances x features, on the scale of
+#'   the data given.
+#' @param level one row an instance, or one row a bag.
+#' @param ... for DL-FUMI: `coding = c("joint", "separate")`, whether the background part of
+#'   eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
+#'   `detector = c("confidence", "subace")`, eq. 7 or the adaptive subspace detector
+#'   [sub_ace()] with the target atoms; `background =`, the background instances
+#'   ([bags()]: those of the negative bags) or [background_stats()] for the latter; `coding_steps =`, a fixed number of gradient steps
+#'   instead of codes computed to convergence.
+#' @param bag bag ids for data that don't carry them: a vector, or the name of a column.
+#' @param pool how bag scores come from instance scores, see [pool_bags()]: `"max"` by default,
+#'   `"noisy-or"` for probabilities.
+#' @param threshold the score above which an instance or bag is called positive; by default the
+#'   one chosen on the training bags.
+#' @return For `"score"`, `"class"` and `"prob"` a data frame with `.bag` and `.score`,
+#'   `.pred_class` or `.prob`: one row an instance, in the order given, or one row a bag, in the
+#'   order in which the bags first appear. For `"codes"` and `"reconstruction"` a matrix.
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20)
+#' fit <- dlfumi(b, n_target = 1, n_background = 3)
+#' head(predict(fit, b))
+#' head(predict(fit, b, type = "class", level = "bag"))
+#' predict(fit, as.matrix(b)[1:2, ], type = "codes")
+#' @export
+predict.mil_model <- function(object, new_data,
+                              type = c("score", "class", "prob", "codes", "reconstruction"),
+                              level = c("instance", "bag"), ..., bag = NULL, pool = NULL,
+                              threshold = NULL) {
+  type <- check_choice(type, c("score", "class", "prob", "codes", "reconstruction"), "type")
+  level <- check_choice(level, c("instance", "bag"), "level")
+  if (missing(new_data) && length(...names())) stop_unknown(...names()[1], "new_data", rlang::current_env())
+  if (missing(new_data))
+    stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
+  if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
+  new <- forge(object, new_data, bag)
+  if (type %in% c("codes", "reconstruction")) {
+    if (level == "bag")
+      stop_fumi("`level` must be \"instance\" for `type = \"", type, "\"`, not \"bag\".")
+    return(predict_matrix(object, new, type, ...))
+  }
+  if (type == "prob") value <- prob_instances(object, new$x, ...)
+  else value <- score_instances(object, new$x, ...)
+  if (is.null(pool)) pool <- if (type == "prob") "noisy-or" else "max"
+  value <- value[order(new$order)]
+  ids <- new$bag
+  if (level == "bag") {
+    if (anyNA(ids) && length(ids))
+      stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
+                class = "no_bag")
+    value <- if (length(value)) pool_bags(value, ids, pool) else value
+    ids <- unique(ids)
+  }
+  out <- data.frame(.bag = as.character(ids), stringsAsFactors = FALSE)
+  if (type == "class") {
+    cut <- model_threshold(object, threshold, pool, list(...))
+    out$.pred_class <- factor(object$classes[1 + (value > cut)], levels = object$classes)
+  } else out[[if (type == "prob") ".prob" else ".score"]] <- unname(value)
+  out
+}
+
+predict_matrix <- function(object, new, type, ...) {
+  codes <- code_instances(object, new$x, ..., call = rlang::caller_env())
+  back <- order(new$order)
+  if (type == "codes") return(t(codes[, back, drop = FALSE]))
+  if (is.null(object$dictionary)) stop_no_meaning(object, type, rlang::caller_env())
+  scale <- instance_scale(new$x, object$normalize)
+  t((object$dictionary %*% codes)[, back, drop = FALSE]) / ifelse(scale[back] > 0, scale[back], 1)
+}
+
+# ---- thresholds ------------------------------------------------------------------------
+
+# The cut with the best balanced accuracy; among equals, the midpoint of the widest gap.
+choose_threshold <- function(score, positive) {
+  at <- sort(unique(score))
+  if (length(at) < 2) return(at)
+  cut <- (at[-1] + at[-length(at)]) / 2
+  sensitivity <- vapply(cut, function(c) mean(score[positive] > c), 0)
+  specificity <- vapply(cut, function(c) mean(score[!positive] <= c), 0)
+  accuracy <- sensitivity + specificity
+  best <- which(accuracy >= max(accuracy) - 1e-12)
+  cut[best[which.max(diff(at)[best])]]
+}
+
+add_thresholds <- function(object, b) {
+  score <- score_instances(object, b$x)
+  cut <- function(pool) {
+    pooled <- pool_bags(score, b$ids[b$bag], pool)
+    choose_threshold(pooled, b$label[match(names(pooled), b$ids)])
+  }
+  object$thresholds <- c(max = cut("max"), mean = cut("mean"), lse = cut("lse"))
+  object
+}
+
+# A logistic curve from training bag scores to probabilities, with Platt's (1999) smoothed
+# targets, for methods that have no probability of their own.
+add_logistic <- function(object, b) {
+  score <- pool_bags(score_instances(object, b$x), b$ids[b$bag])
+  positive <- b$label[match(names(score), b$ids)]
+  target <- ifelse(positive, (sum(positive) + 1) / (sum(positive) + 2), 1 / (sum(!positive) + 2))
+  fit <- stats::glm.fit(cbind(1, score), target, family = stats::quasibinomial())
+  object$logistic <- unname(fit$coefficients)
+  object
+}
+
+model_threshold <- function(object, threshold, pool, dots, call = rlang::caller_env()) {
+  if (!is.null(threshold)) return(check_number(threshold, "threshold", call = call))
+  usual <- (is.null(dots$detector) || identical(dots$detector, "confidence")) &&
+    (is.null(dots$coding) || identical(dots$coding, "joint")) && is.null(dots$coding_steps)
+  if (!usual || !pool %in% names(object$thresholds))
+    stop_fumi("`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
+              "chosen for at the fit.", class = "no_threshold", call = call)
+  object$thresholds[[pool]]
+}
+
+# ---- new data -----------------------------------------------------------------------------
+
+# New data in the model's features: list(x d x n, order, bag ids in the user's order).
+forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new_data") {
+  if (inherits(new_data, "bags")) {
+    if (!is.null(bag))
+      stop_fumi("`bag` must not be given when `", name, "` is bags, which have ids of their own.", call = call)
+    x <- match_features(object, new_data$x, call, name)
+    check_largest(x, name, object$normalize, call)
+    return(list(x = x, order = new_data$order, bag = in_user_order(new_data, new_data$ids[new_data$bag])))
+  }
+  if (is.data.frame(new_data)) {
+    column <- column_name(new_data, bag, "bag", call)
+    if (!is.null(column)) {
+      bag <- new_data[[column]]
+      new_data <- new_data[setdiff(names(new_data), column)]
+    }
+    if (!is.null(object$features)) new_data <- pick_columns(object, new_data, call, name)
+  } else if (is.list(new_data)) {
+    parts <- lapply(new_data, function(part) match_features(object, as_columns(part, name, call), call, name))
+    if (is.null(bag)) bag <- if (is.null(names(parts))) seq_along(parts) else names(parts)
+    if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
+    new_data <- if (length(parts)) t(do.call(cbind, parts)) else matrix(0, 0, object$n_features)
+  }
+  x <- match_features(object, as_columns(new_data, name, call), call, name)
+  check_largest(x, name, object$normalize, call)
+  if (is.null(bag)) bag <- rep(NA_character_, ncol(x))
+  if (length(bag) != ncol(x))
+    stop_fumi("`bag` must give the bag of each of the ", ncol(x), " instances, not ", describe(bag), ".",
+              call = call)
+  list(x = x, order = seq_len(ncol(x)), bag = bag_names(bag))
+}
+
+pick_columns <- function(object, new_data, call, name = "new_data") {
+  lacking <- setdiff(object$features, names(new_data))
+  if (length(lacking))
+    stop_fumi("`", name, "` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
+              class = "column", call = call)
+  new_data[object$features]
+}
+
+match_features <- function(object, x, call, name = "new_data") {
+  if (!is.null(object$features) && !is.null(rownames(x))) {
+    if (identical(rownames(x), object$features)) return(x)
+    lacking <- setdiff(object$features, rownames(x))
+    if (length(lacking))
+      stop_fumi("`", name, "` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
+                class = "column", call = call)
+    return(x[object$features, , drop = FALSE])
+  }
+  if (nrow(x) != object$n_features)
+    stop_fumi("`", name, "` must have ", object$n_features, " features, not ", nrow(x), ".",
+              class = "column", call = call)
+  x
+}

@@ -1,0 +1,14 @@
+# Small data with names and a fit on them, for the tests of what a fit can do.
+# Eight bags of four instances, the first four positive, with named features.
+eight_bags <- function() {
+  set.seed(1)
+  b <- sim_bags(n_bags = 8, bag_size = 4, n_features = 6)
+  x <- as.matrix(b)
+  colnames(x) <- letters[1:6]
+  list(x = x, id = rep(paste0("bag", 8:1), each = 4), y = rep(c("yes", "no"), each = 4))
+}
+as_bags <- function(d, ...) bags(d$x, d$id, d$y, positive = "yes", ...)
+fit_to <- function(b, ..., n_target = 1, n_background = 2, max_iter = 3) {
+  set.seed(2)
+  dlfumi(b, n_target = n_target, n_background = n_background, ..., control = dlfumi_control(max_iter = max_iter))
+}

@@ -1,0 +1,405 @@
+# ---- shapes and order --------------------------------------------------------
+
+test_that("a prediction has one row an instance, or one a bag, in the order given", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  columns <- c(score = ".score", class = ".pred_class", prob = ".prob")
+  for (type in names(columns)) {
+    p <- predict(fit, as_bags(d), type)
+    expect_s3_class(p, "data.frame", exact = TRUE)
+    expect_named(p, c(".bag", columns[[type]]))
+    expect_identical(p$.bag, d$id)
+    p <- predict(fit, as_bags(d), type, level = "bag")
+    expect_named(p, c(".bag", columns[[type]]))
+    expect_identical(p$.bag, unique(d$id))
+  }
+  p <- predict(fit, as_bags(d))$.score
+  expect_type(p, "double")
+  expect_true(all(is.finite(p)))
+})
+
+test_that("every container of the same instances gets the same scores", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  reference <- predict(fit, as_bags(d))
+  by_bag <- lapply(split(1:32, factor(d$id, unique(d$id))), function(i) d$x[i, ])
+  expect_identical(predict(fit, d$x, bag = d$id), reference)
+  expect_identical(predict(fit, by_bag), reference)
+  expect_identical(predict(fit, unname(by_bag), bag = names(by_bag)), reference)
+  expect_identical(predict(fit, data.frame(d$x, box = d$id), bag = "box"), reference)
+  expect_identical(predict(fit, data.frame(d$x), bag = d$id), reference)
+  expect_identical(predict(fit, d$x)$.score, reference$.score)
+  expect_identical(predict(fit, d$x)$.bag, rep(NA_character_, 32))
+  expect_identical(predict(fit, unname(by_bag))$.bag, as.character(rep(1:8, each = 4)))
+})
+
+test_that("images may come as an array or a list of arrays", {
+  d <- eight_bags()
+  colnames(d$x) <- NULL
+  fit <- fit_to(as_bags(d, image_dim = c(2, 3)))
+  images <- array(t(d$x), c(2, 3, 32))
+  expect_identical(predict(fit, images), predict(fit, d$x))
+  parts <- list(a = images[, , 1:5], b = images[, , 6:32])
+  expect_identical(predict(fit, parts), predict(fit, d$x, bag = rep(c("a", "b"), c(5, 27))))
+})
+
+test_that("shuffled instances get their own scores", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  set.seed(3)
+  o <- sample(32)
+  shuffled <- bags(d$x[o, ], d$id[o], rep(d$y, each = 4)[o], positive = "yes")
+  for (type in c("score", "prob")) {
+    p <- predict(fit, as_bags(d), type)
+    expect_equal(predict(fit, d$x[o, ], type)[[2]], p[[2]][o], tolerance = 1e-12)
+    expect_equal(predict(fit, shuffled, type)[[2]], p[[2]][o], tolerance = 1e-12)
+    expect_identical(predict(fit, shuffled, type)$.bag, d$id[o])
+    by_bag <- predict(fit, as_bags(d), type, level = "bag")
+    again <- predict(fit, shuffled, type, level = "bag")
+    expect_identical(again$.bag, unique(d$id[o]))
+    expect_equal(again[[2]], by_bag[[2]][match(again$.bag, by_bag$.bag)], tolerance = 1e-12)
+  }
+  for (type in c("codes", "reconstruction"))
+    expect_equal(predict(fit, shuffled, type), predict(fit, as_bags(d), type)[o, ], tolerance = 1e-12)
+})
+
+test_that("an instance is scored alone as in company", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  all <- predict(fit, d$x)$.score
+  expect_equal(vapply(1:32, function(i) predict(fit, d$x[i, , drop = FALSE])$.score, 0), all, tolerance = 1e-12)
+})
+
+test_that("no rows give an answer of length 0 and of the right type", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d), keep_background = TRUE)
+  for (none in list(d$x[0, ], data.frame(d$x)[0, ], as_bags(d)[0])) for (level in c("instance", "bag")) {
+    expect_identical(predict(fit, none, level = level), data.frame(.bag = character(), .score = numeric()))
+    expect_identical(predict(fit, none, "prob", level = level), data.frame(.bag = character(), .prob = numeric()))
+    expect_identical(predict(fit, none, "class", level = level)$.pred_class, factor(character(), c("no", "yes")))
+  }
+  expect_identical(dim(predict(fit, d$x[0, ], "codes")), c(0L, 3L))
+  expect_identical(dim(predict(fit, d$x[0, ], "reconstruction")), c(0L, 6L))
+  expect_identical(predict(fit, d$x[0, ], detector = "subace")$.score, numeric())
+})
+
+test_that("codes and reconstruction are matrices with names, and belong together", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- fit_to(b, n_target = 2)
+  codes <- predict(fit, b, "codes")
+  expect_identical(dimnames(codes), list(NULL, c("target1", "target2", "background1", "background2")))
+  made <- predict(fit, b, "reconstruction")
+  expect_identical(dimnames(made), list(NULL, letters[1:6]))
+  expect_equal(made, codes %*% coef(fit) * sqrt(rowSums(d$x^2)))
+  raw <- fit_to(b, normalize = "none")
+  expect_equal(predict(raw, b, "reconstruction"), predict(raw, b, "codes") %*% coef(raw))
+  expect_error(predict(fit, b, "codes", level = "bag"), "`level`", class = "fumi_error_input")
+})
+
+test_that("a score is the confidence of eq. 7, by hand from the codes", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  for (fit in list(fit_to(b), fit_to(b, normalize = "none"))) {
+    x <- d$x
+    if (fit$normalize == "unit") x <- x / sqrt(rowSums(x^2))
+    codes <- predict(fit, b, "codes")
+    full <- rowSums((x - codes %*% coef(fit))^2)
+    background <- rowSums((x - codes[, 2:3] %*% coef(fit, "background"))^2)
+    e <- 1e-12 * rowSums(x^2)
+    expect_equal(predict(fit, b)$.score, (background + e) / (full + e), tolerance = 1e-8)
+    expect_equal(predict(fit, b, "prob")$.prob, 1 - exp(-fit$beta * background), tolerance = 1e-8)
+  }
+})
+
+test_that("with instances brought to norm 1, their length changes nothing", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  expect_equal(predict(fit, d$x * 1e6)$.score, predict(fit, d$x)$.score, tolerance = 1e-8)
+  expect_equal(predict(fit, d$x * 100, "reconstruction"), 100 * predict(fit, d$x, "reconstruction"), tolerance = 1e-8)
+})
+
+# ---- columns -----------------------------------------------------------------
+
+test_that("columns are matched by name: permuted, surplus, or unnamed", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  reference <- predict(fit, d$x)
+  expect_identical(predict(fit, d$x[, 6:1]), reference)
+  expect_identical(predict(fit, cbind(z = 9, d$x[, 6:1])), reference)
+  expect_identical(predict(fit, data.frame(z = "a", d$x[, c(3, 1, 2, 6, 5, 4)])), reference)
+  expect_identical(predict(fit, unname(d$x)), reference)
+  expect_identical(predict(fit, list(d$x[1:9, 6:1], d$x[10:32, ]))$.score, reference$.score)
+  permuted <- d
+  permuted$x <- d$x[, 6:1]
+  expect_identical(predict(fit, as_bags(permuted))$.score, reference$.score)
+})
+
+test_that("a fit without names takes columns by place, and sets the bag column aside", {
+  d <- eight_bags()
+  unnamed <- d
+  colnames(unnamed$x) <- NULL
+  fit <- fit_to(as_bags(unnamed))
+  expect_identical(predict(fit, d$x), predict(fit, unnamed$x))
+  expect_identical(predict(fit, data.frame(d$x, box = d$id), bag = "box"), predict(fit, unnamed$x, bag = d$id))
+})
+
+test_that("new data that do not fit are refused by name", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  hole <- function(value) replace(d$x, 3, value)
+  cases <- list(
+    "a column missing" = list(d$x[, -2], "column"), "a column missing in a data frame" = list(data.frame(d$x[, -2]), "column"),
+    "other names" = list(`colnames<-`(d$x, LETTERS[1:6]), "column"), "too few, unnamed" = list(unname(d$x[, 1:3]), "column"),
+    "too many, unnamed" = list(unname(d$x[, c(1:6, 1)]), "column"), "NA" = list(hole(NA), "nonfinite"),
+    "NaN" = list(hole(NaN), "nonfinite"), "Inf" = list(hole(Inf), "nonfinite"), "a vector" = list(d$x[1, ], "type"),
+    "characters" = list(matrix("a", 2, 6), "type"), "NULL" = list(NULL, "type"), "a word" = list("new", "type"),
+    "a factor column" = list(data.frame(d$x[, -1], a = gl(2, 16)), "type"),
+    "a list with a hole" = list(list(d$x, hole(NA)), "nonfinite"), "a list of vectors" = list(list(1:6), "type"))
+  for (name in names(cases))
+    expect_error(predict(fit, cases[[name]][[1]]), "`new_data`", class = paste0("fumi_error_", cases[[name]][[2]]), info = name)
+  expect_error(predict(fit, d$x[, -2]), "lacks b")
+  expect_error(predict(fit, unname(d$x[, 1:3])), "6 features, not 3")
+  expect_error(predict(fit), "`new_data`", class = "fumi_error_no_data")
+})
+
+# ---- levels, pools, classes ----------------------------------------------------
+
+test_that("bag scores are pooled instance scores, for every pool", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  score <- predict(fit, d$x)$.score
+  for (pool in c("max", "mean", "lse")) {
+    p <- predict(fit, as_bags(d), level = "bag", pool = pool)
+    expect_identical(setNames(p$.score, p$.bag), pool_bags(score, d$id, pool), info = pool)
+  }
+  expect_identical(predict(fit, as_bags(d), level = "bag"), predict(fit, as_bags(d), level = "bag", pool = "max"))
+  prob <- predict(fit, d$x, "prob")$.prob
+  p <- predict(fit, as_bags(d), "prob", level = "bag")
+  expect_identical(setNames(p$.prob, p$.bag), pool_bags(prob, d$id, "noisy-or"))
+  expect_equal(p$.prob, as.vector(1 - tapply(1 - prob, factor(d$id, unique(d$id)), prod)))
+  expect_error(predict(fit, as_bags(d), level = "bag", pool = "noisy-or"), class = "fumi_error_pool")
+  for (level in c("bag", "instance"))
+    expect_error(predict(fit, as_bags(d), level = level, pool = "median"), "`pool`", class = "fumi_error_input")
+})
+
+test_that("bag ids are needed for bags, and are written as bags() writes them", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  expect_error(predict(fit, d$x, level = "bag"), "`bag`", class = "fumi_error_no_bag")
+  expect_error(predict(fit, d$x, level = "bag", bag = c(NA, d$id[-1])), "`bag`", class = "fumi_error")
+  expect_error(predict(fit, d$x, bag = 1:3), "`bag`", class = "fumi_error_input")
+  expect_error(predict(fit, data.frame(d$x), bag = "nope"), "`bag`", class = "fumi_error")
+  expect_error(predict(fit, as_bags(d), bag = d$id), "`bag`", class = "fumi_error")
+  number <- rep(c(1e5, 1), each = 16)
+  expect_identical(predict(fit, d$x, level = "bag", bag = number)$.bag, bags(d$x, number, 0:1)$ids)
+  expect_identical(predict(fit, d$x, level = "bag", bag = factor(rep(c("z", "a"), 16)))$.bag, c("z", "a"))
+})
+
+test_that("classes are the user's own, on the sides of the threshold", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- fit_to(b)
+  for (level in c("instance", "bag")) {
+    score <- predict(fit, b, level = level)$.score
+    class <- predict(fit, b, "class", level = level)$.pred_class
+    expect_identical(class, factor(ifelse(score > fit$thresholds[["max"]], "yes", "no"), c("no", "yes")))
+    at <- sort(score)[3]
+    moved <- predict(fit, b, "class", level = level, threshold = at)$.pred_class
+    expect_identical(moved, factor(ifelse(score > at, "yes", "no"), c("no", "yes")))
+    expect_identical(sum(moved == "no"), 3L)
+  }
+  for (pool in c("mean", "lse")) {
+    score <- predict(fit, b, level = "bag", pool = pool)$.score
+    expect_identical(predict(fit, b, "class", level = "bag", pool = pool)$.pred_class == "yes",
+                     score > fit$thresholds[[pool]], info = pool)
+  }
+  logical <- fit_to(bags(d$x, d$id, d$y == "yes"))
+  expect_identical(levels(predict(logical, d$x, "class")$.pred_class), c("FALSE", "TRUE"))
+})
+
+test_that("a threshold is not used for scores that it was not chosen on", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- fit_to(b, keep_background = TRUE)
+  expect_error(predict(fit, b, "class", coding = "separate"), "`threshold`", class = "fumi_error_no_threshold")
+  expect_error(predict(fit, b, "class", detector = "subace"), "`threshold`", class = "fumi_error_no_threshold")
+  expect_identical(predict(fit, b, "class", coding = "separate", threshold = 0)$.pred_class,
+                   factor(rep("yes", 32), c("no", "yes")))
+  expect_identical(predict(fit, b, "class", detector = "confidence", coding = "joint"), predict(fit, b, "class"))
+  for (threshold in list(NA, "a", c(1, 2), Inf))
+    expect_error(predict(fit, b, "class", threshold = threshold), "`threshold`", class = "fumi_error_input")
+})
+
+# ---- options of DL-FUMI ----------------------------------------------------------
+
+test_that("separate coding codes on background atoms alone", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  joint <- predict(fit, d$x)$.score
+  expect_identical(predict(fit, d$x, coding = "joint")$.score, joint)
+  separate <- predict(fit, d$x, coding = "separate")$.score
+  expect_false(isTRUE(all.equal(separate, joint)))
+  expect_true(all(separate <= joint + 1e-8))
+  expect_false(identical(predict(fit, d$x, "prob", coding = "separate"), predict(fit, d$x, "prob")))
+  expect_error(predict(fit, d$x, coding = "both"), "`coding`", class = "fumi_error_input")
+  expect_error(predict(fit, d$x, "codes", coding = "joint"), "`coding`", class = "fumi_error_argument")
+})
+
+test_that("many coding steps come near the codes to convergence, few do not", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  exact <- predict(fit, d$x, "codes")
+  error <- vapply(c(1, 10, 2000), function(n) max(abs(predict(fit, d$x, "codes", coding_steps = n) - exact)), 0)
+  expect_true(all(diff(error) < 0))
+  expect_lt(error[3], 1e-6)
+  expect_equal(predict(fit, d$x, coding_steps = 2000)$.score, predict(fit, d$x)$.score, tolerance = 1e-4)
+  expect_equal(predict(fit, d$x, "prob", coding_steps = 2000)$.prob, predict(fit, d$x, "prob")$.prob, tolerance = 1e-4)
+  for (n in list(0, 1.5, NA, "a")) for (type in c("score", "prob", "codes"))
+    expect_error(predict(fit, d$x, type, coding_steps = n), "`coding_steps`", class = "fumi_error_input")
+})
+
+test_that("the detector subace takes its background from the fit or from the user", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- fit_to(b, keep_background = TRUE)
+  kept <- predict(fit, b, detector = "subace")$.score
+  unit <- d$x / sqrt(rowSums(d$x^2))
+  expect_equal(kept, sub_ace(unname(unit), t(unname(coef(fit, "target"))), unname(unit[17:32, ])), tolerance = 1e-10)
+  plain <- fit_to(b)
+  expect_null(plain$background)
+  expect_error(predict(plain, b, detector = "subace"), "`background`", class = "fumi_error_no_background")
+  expect_equal(predict(plain, b, detector = "subace", background = d$x[17:32, ])$.score, kept, tolerance = 1e-10)
+  expect_equal(predict(plain, b, detector = "subace", background = d$x[17:32, 6:1])$.score, kept, tolerance = 1e-10)
+  expect_equal(predict(plain, b, detector = "subace", background = background_stats(unit[17:32, ]))$.score, kept,
+               tolerance = 1e-10)
+  # Bags give their negative bags, as in sub_ace().
+  expect_equal(predict(plain, b, detector = "subace", background = b)$.score, kept, tolerance = 1e-10)
+  expect_identical(predict(plain, b, detector = "subace", background = d$x[17:32, ], level = "bag")$.score,
+                   unname(pool_bags(predict(plain, b, detector = "subace", background = d$x[17:32, ])$.score, d$id)))
+})
+
+test_that("a background that does not fit is refused by its own name", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  subace <- function(background) predict(fit, d$x, detector = "subace", background = background)
+  for (bad in list(d$x[, 1:3], background_stats(d$x[, 1:3]), unname(d$x[, 1:3]), "a",
+                   replace(d$x, 1, NA), d$x[1, , drop = FALSE]))
+    expect_error(subace(bad), "`background`", class = "fumi_error", info = describe(bad))
+  expect_error(predict(fit, d$x, detector = "ace"), "`detector`", class = "fumi_error_input")
+})
+
+test_that("several starts may be averaged: the mean of standardised log confidences", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- fit_to(b, n_start = 3, combine = "average")
+  expect_length(fit$members, 3)
+  one <- function(m) {
+    single <- fit
+    single$members <- NULL
+    single[c("dictionary", "n_target")] <- m[c("dictionary", "n_target")]
+    log_score <- log(predict(single, b)$.score)
+    (log_score - mean(log_score[17:32])) / sd(log_score[17:32])
+  }
+  expect_equal(predict(fit, b)$.score, rowMeans(vapply(fit$members, one, numeric(32))))
+})
+
+# ---- odd instances ---------------------------------------------------------------
+
+test_that("an instance of zeros scores 1, has probability 0, code 0 and is never NaN", {
+  d <- eight_bags()
+  zero <- matrix(0, 1, 6)
+  for (normalize in c("unit", "none")) {
+    fit <- fit_to(as_bags(d), normalize = normalize)
+    expect_identical(predict(fit, zero)$.score, 1)
+    expect_identical(predict(fit, zero, coding = "separate")$.score, 1)
+    expect_identical(predict(fit, zero, coding_steps = 5)$.score, 1)
+    expect_identical(predict(fit, zero, "prob")$.prob, 0)
+    expect_true(all(predict(fit, zero, "codes") == 0))
+    expect_true(all(predict(fit, zero, "reconstruction") == 0))
+  }
+})
+
+test_that("instances at the ends of the range of doubles get a score or are refused, never NaN", {
+  d <- eight_bags()
+  for (normalize in c("unit", "none")) {
+    fit <- fit_to(as_bags(d), normalize = normalize)
+    direction <- predict(fit, matrix(1, 1, 6))$.score
+    for (size in c(1e-310, 5e-324, 1e200, 1e308)) {
+      p <- tryCatch(predict(fit, matrix(size, 1, 6))$.score, error = identity)
+      if (inherits(p, "error")) expect_s3_class(p, "fumi_error_scale")
+      else expect_true(is.finite(p) && (isTRUE(all.equal(p, direction, tolerance = 1e-6)) || size < 1e-300),
+                       info = paste(normalize, size))
+    }
+  }
+})
+
+test_that("an instance that the atoms represent wholly has a finite score", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d), lambda = 0)
+  expect_true(is.finite(predict(fit, coef(fit, "target"))$.score))
+  expect_gt(predict(fit, coef(fit, "target"))$.score, 1e3)
+  expect_equal(predict(fit, coef(fit, "background"))$.score, c(1, 1), tolerance = 1e-6)
+})
+
+# ---- arguments -----------------------------------------------------------------------
+
+test_that("unknown arguments are refused, with the nearest one suggested, as errors of predict()", {
+  d <- eight_bags()
+  fit <- fit_to(as_bags(d))
+  for (type in c("score", "prob", "codes", "reconstruction", "class"))
+    expect_error(predict(fit, d$x, type, newdata = 1), "did you mean `new_data`", class = "fumi_error_argument", info = type)
+  expect_error(predict(fit, newdata = d$x), "`newdata`", class = "fumi_error")
+  expect_error(predict(fit, d$x, levels = "bag"), "`level`", class = "fumi_error_argument")
+  e <- rlang::catch_cnd(predict(fit, d$x, newdata = 1), "error")
+  expect_identical(deparse(as.list(conditionCall(e))[[1]]), "predict")
+  expect_error(predict(fit, d$x, "scores"), "`type`", class = "fumi_error_input")
+  expect_error(predict(fit, d$x, level = "bags"), "`level`", class = "fumi_error_input")
+})
+
+test_that("a type that a model does not have is refused as such", {
+  d <- eight_bags()
+  model <- structure(list(classes = c("no", "yes"), n_features = 6L, features = NULL), class = c("other", "mil_model"))
+  expect_error(predict(model, d$x, "prob"), "`type`.*other", class = "fumi_error_no_meaning")
+  expect_error(predict(model, d$x, "codes"), "`type`", class = "fumi_error_no_meaning")
+})
+
+# ---- thresholds ------------------------------------------------------------------------
+
+test_that("the threshold has the best balanced accuracy, in the middle of the widest of the best gaps", {
+  pick <- function(score, positive) choose_threshold(score, as.logical(positive))
+  expect_identical(pick(c(1, 2, 5, 7), c(0, 0, 1, 1)), 3.5)
+  expect_identical(pick(c(7, 1, 5, 2), c(1, 0, 1, 0)), 3.5)
+  # Negatives 1, 4, 6; positives 3, 8, 9. Cut 7: 2/3 + 1. Cut 2: 1 + 1/3. Cut 5: 2/3 + 2/3.
+  expect_identical(pick(c(1, 4, 6, 3, 8, 9), c(0, 0, 0, 1, 1, 1)), 7)
+  # Positives 2, 10; negatives 1, 5: the cuts 1.5 (1 + 1/2) and 7.5 (1/2 + 1) are equal; the gap 5 to 10 is wider.
+  expect_identical(pick(c(2, 10, 1, 5), c(1, 1, 0, 0)), 7.5)
+  # One positive among many negatives counts as much as all of them.
+  expect_identical(pick(c(1, 2, 3, 4, 6, 5), c(0, 0, 0, 0, 0, 1)), 4.5)
+  expect_identical(pick(c(3, 3, 3), c(0, 1, 1)), 3)
+})
+
+test_that("a fit has a threshold for each pool, chosen on the training bags", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- fit_to(b)
+  expect_named(fit$thresholds, c("max", "mean", "lse"))
+  for (pool in names(fit$thresholds)) {
+    score <- predict(fit, b, level = "bag", pool = pool)$.score
+    expect_equal(fit$thresholds[[pool]], choose_threshold(score, d$y == "yes"), info = pool)
+  }
+  stripped <- fit
+  stripped$thresholds <- NULL
+  expect_identical(add_thresholds(stripped, b)$thresholds, fit$thresholds)
+})
+
+test_that("a logistic curve on bag scores stands in for a probability, with Platt's targets", {
+  d <- eight_bags()
+  b <- as_bags(d)
+  fit <- add_logistic(fit_to(b), b)
+  score <- predict(fit, b, level = "bag")$.score
+  target <- ifelse(d$y == "yes", 5 / 6, 1 / 6)
+  by_hand <- suppressWarnings(glm(target ~ score, family = binomial))
+  expect_equal(fit$logistic, unname(coef(by_hand)), tolerance = 1e-6)
+  expect_equal(prob_instances.default(fit, b$x), plogis(fit$logistic[1] + fit$logistic[2] * predict(fit, b)$.score))
+})
