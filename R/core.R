@@ -50,7 +50,7 @@ positive_sd <- function(x) {
 
 # Instances of the negative bags, one a row, normalised.
 normalised_negatives <- function(b, scale) {
-  negative <- seq_len(ncol(b$x)) > b$n_positive
+  negative <- !in_positive(b)
   t(b$x[, negative, drop = FALSE]) * scale[negative]
 }
 

@@ -271,7 +271,7 @@ make_background <- function(x, name, whitener = whiteners, ridge = 1e-2, energy 
 }
 
 background_columns <- function(x, name, call) {
-  x <- if (inherits(x, "bags")) x$x[, seq_len(ncol(x$x)) > x$n_positive, drop = FALSE]
+  x <- if (inherits(x, "bags")) x$x[, !in_positive(x), drop = FALSE]
        else as_columns(x, name, call)
   if (ncol(x) >= 2 && nrow(x) >= 1) return(x)
   stop_fumi("`", name, "` must have at least two background instances and one feature, not ",

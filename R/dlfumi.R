@@ -232,9 +232,8 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
 # Removes dropped atoms; unless `keep_order`, sorts atoms of each kind by the energy they
 # carry and gives each the sign that makes its codes positive on balance.
 tidy_atoms <- function(fit, b, spec, keep_order) {
-  n <- seq_len(ncol(b$x))
-  weight <- ifelse(n <= b$n_positive, spec$psi, 1)
-  p <- c(fit$p, numeric(length(n) - b$n_positive))
+  weight <- ifelse(in_positive(b), spec$psi, 1)
+  p <- c(fit$p, numeric(ncol(b$x) - b$n_positive))
   is_target <- seq_len(ncol(fit$dictionary)) <= spec$n_target
   carried <- function(k) {
     w <- weight * (if (is_target[k]) p else 1)
@@ -309,15 +308,24 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     starts = lapply(fits, `[[`, "objective"),
     spec = c(spec$given, spec[c("normalize", "combine", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
-  if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
+  score_training(object, fits, b, spec, call)
+}
+
+# What needs the scores of the training bags: the members of an average, and the thresholds. An
+# interrupt leaves a usable fit without them, the best start alone.
+score_training <- function(object, fits, b, spec, call) {
   late <- function(e) {
-    warn_fumi("Interrupted after the last iteration: the fit is whole, but has no thresholds.",
+    warn_fumi("Interrupted after the last iteration: the fit holds its best start, without thresholds.",
               class = "interrupt", call = call)
+    object[c("combine", "score_scale", "stop_reason")] <- c("best", "log", "interrupt")
     object$thresholds <- c(max = NA_real_, mean = NA_real_, lse = NA_real_)
-    object$stop_reason <- "interrupt"
     object
   }
-  tryCatch(add_thresholds(object, b), fumi_error_interrupt = late, interrupt = late)
+  whole <- function() {
+    if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
+    add_thresholds(object, b)
+  }
+  tryCatch(whole(), fumi_error_interrupt = late, interrupt = late)
 }
 
 # A member of an average: its dictionary, and how its log confidence is standardised.

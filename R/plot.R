@@ -64,6 +64,7 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   rank <- order(score, decreasing = TRUE)
   instances <- as.matrix(one)
   cut <- x$thresholds[["max"]]
+  if (is.na(cut)) cut <- Inf
   title <- paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], "): score by instance")
   if (is.null(x$image_dim)) {
     colour <- ifelse(score[rank] > cut, target_colour, "grey60")

@@ -123,6 +123,9 @@ model_threshold <- function(object, threshold, pool, dots, call = rlang::caller_
   if (!usual || !pool %in% names(object$thresholds))
     stop_fumi("`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
               "chosen for at the fit.", class = "no_threshold", call = call)
+  if (is.na(object$thresholds[[pool]]))
+    stop_fumi("`threshold` must be given: the fit was interrupted before it chose one.",
+              class = "no_threshold", call = call)
   object$thresholds[[pool]]
 }
 

@@ -135,7 +135,10 @@ test_that("no sub-step of variant exact raises the objective with p, gamma and o
 
     updated <- core_step(s, "atoms", "exact")$dictionary
     expect_equal(colSums(updated^2), rep(1, ncol(updated)))
-    expect_lte(frozen_objective(s, D = updated), before * (1 + 1e-10))
+    targets_only <- replace(s$D, seq_len(nrow(s$D) * s$n_target), updated[, seq_len(s$n_target)])
+    middle <- frozen_objective(s, D = targets_only)
+    expect_lte(middle, before * (1 + 1e-10))
+    expect_lte(frozen_objective(s, D = updated), middle * (1 + 1e-10))
   }
 })
 
@@ -405,6 +408,24 @@ test_that("codes that are all 0 and codes that are not exact are told", {
   wide <- sim_bags(n_bags = 6, bag_size = 3, n_features = 3)
   expect_warning(dlfumi(wide, n_target = 4, n_background = 8, lambda = 1e-5,
                         control = dlfumi_control("exact", max_iter = 3, gap = 1e-14)), class = "fumi_warning_gap")
+})
+
+test_that("an interrupt after the last iteration leaves a usable fit", {
+  b <- easy()
+  fit <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 3))
+  broken <- structure(list(message = "", call = NULL), class = c("interrupt", "condition"))
+  late <- function(...) stop(broken)
+  late_fit <- fit
+  late_fit$thresholds <- NULL
+  environment(score_training) <- list2env(list(add_thresholds = late), parent = environment(score_training))
+  expect_warning(late_fit <- score_training(late_fit, list(), b, list(combine = "best"), NULL),
+                 class = "fumi_warning_interrupt")
+  expect_identical(late_fit$stop_reason, "interrupt")
+  expect_identical(predict(late_fit, b), predict(fit, b))
+  expect_error(predict(late_fit, b, type = "class"), class = "fumi_error_no_threshold")
+  expect_s3_class(predict(late_fit, b, type = "class", threshold = 2)$.pred_class, "factor")
+  expect_output(print(late_fit), "interrupted")
+  drawn(plot(late_fit, "bag", new_data = b, bag = 1))
 })
 
 test_that("an interrupt while progress is drawn ends the fit at that iteration", {
