@@ -1,0 +1,143 @@
+#' The paper's experiments
+#'
+#' Draws the bags of each run, trains every method, scores every test image, and keeps what tables and figures need.
+#' [paper_table()] and `plot()` work on the result without training anew.
+#'
+#' @details
+#' A task is one run, unit and setting of a method; its random numbers come from a stream of its own, so that the
+#' result depends neither on other tasks, nor on their order, nor on the number of workers. When the package future
+#' has a plan with several workers, `future::plan("multisession", workers = 2)`, tasks run on them.
+#'
+#' @inheritParams paper_bags
+#' @param methods a list of settings, see [paper_methods()]; or names of methods among its own, such as
+#'   `c("DL-FUMI", "mi-SVM")`.
+#' @param runs number of repetitions, or their numbers, such as `3:4`.
+#' @param units digits or persons to do; by default all of them. The accuracy of `"usps"` needs all.
+#' @param dir a folder in which each task's result is kept: a run that was stopped, in whatever way, goes on where it
+#'   was.
+#' @param keep_fits keep the fitted models?
+#' @param progress show a progress bar over the tasks.
+#' @return A list of class `paper_experiment`:
+#'   \item{tasks}{a data frame with one row a run, unit and setting: `run`, `unit`, `method`, `setting`,
+#'     `seconds`, `center` and `scale` (of the comparable scores of the negative training instances, see
+#'     [one_vs_rest()]), `above` (test images above the method's own threshold, where it has one)}
+#'   \item{scores}{a list with the scores of the test images, one entry a row of `tasks`}
+#'   \item{tests}{a list with the test images of each run and unit (of each run for `"usps"`, where the
+#'     truth is the `group`): `index`, `truth`, `group`}
+#'   \item{settings}{what was run}
+#'   and the protocol, `seed`, `rng_kind`, `version`, `date`, `machine` and `seconds`.
+#' @seealso [paper_table()], [paper_bags()]
+#' @examples
+#' one <- list(list(method = "DL-FUMI", setting = "small", fitter = "dlfumi",
+#'                  parameters = list(n_target = 2, n_background = 4)))
+#' e <- paper_experiment("usps", one, runs = 1, units = 0:1, n_targets = rep(1, 10), n_negative = 5,
+#'                       n_test = 20)
+#' e
+#' @export
+paper_experiment <- function(name, methods = NULL, runs = 10, ..., units = NULL, data = NULL, seed = 2016, dir = NULL,
+                             keep_fits = FALSE, progress = getOption("fumi.progress", interactive())) {
+  protocol <- paper_protocol(name, ...)
+  settings <- check_settings(methods, protocol$name)
+  units <- if (is.null(units)) protocol$units else check_unit(units, protocol)
+  seed <- check_count(seed, "seed", min = 0)
+  source <- paper_source(protocol, data)
+  tasks <- paper_tasks(protocol, settings, check_runs(runs), units, seed)
+  run <- task_runner(protocol, source, check_flag(keep_fits, "keep_fits"))
+  start <- Sys.time()
+  done <- run_tasks(tasks, run, dir, check_flag(progress, "progress"), "tasks")
+  new_paper_experiment(tasks, done, protocol, settings, source, seed, as.numeric(Sys.time() - start, units = "secs"))
+}
+
+check_runs <- function(runs, call = rlang::caller_env()) {
+  if (length(runs) == 1) return(seq_len(check_count(runs, "runs", call = call)))
+  if (is.numeric(runs) && length(runs) && all(runs >= 1 & runs == round(runs)) && !anyDuplicated(runs))
+    return(as.integer(runs))
+  stop_fumi("`runs` must be a number of runs, or their numbers, not ", describe(runs), ".", call = call)
+}
+
+# Settings are lists with `method`, `setting`, `fitter`, `parameters`, and for DL-FUMI `detector`.
+check_settings <- function(methods, name, call = rlang::caller_env()) {
+  if (is.null(methods)) return(paper_methods(name))
+  if (is.character(methods)) {
+    known <- paper_methods(name)
+    of_method <- vapply(known, `[[`, "", "method")
+    odd <- setdiff(methods, of_method)
+    if (length(odd))
+      stop_fumi("`methods` must be among ", enumerate(unique(of_method), 20), ", not \"", odd[1], "\".", call = call)
+    return(known[of_method %in% methods])
+  }
+  has <- function(s) is.list(s) && all(c("method", "setting", "fitter") %in% names(s))
+  if (!is.list(methods) || !length(methods) || !all(vapply(methods, has, NA)))
+    stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` and `parameters`, not ",
+              describe(methods), ".", call = call)
+  lapply(methods, function(s) utils::modifyList(list(parameters = list(), detector = "score"), s))
+}
+
+paper_tasks <- function(protocol, settings, runs, units, seed) {
+  place <- expand.grid(setting = seq_along(settings), unit = units, run = runs)
+  streams <- new.env()
+  lapply(seq_len(nrow(place)), function(i) {
+    at <- place[i, ]
+    key <- paste(at$run, at$unit)
+    if (is.null(streams[[key]]))
+      streams[[key]] <- task_stream(seed, at$run, length(protocol$units) + match(at$unit, protocol$units))
+    s <- settings[[at$setting]]
+    list(name = paste(protocol$name, sprintf("run%02d-%02d", at$run, at$unit), s$method, s$setting, s$detector, sep = "-"),
+         protocol = unclass(protocol), run = at$run, unit = at$unit, seed = seed, setting = s,
+         stream = streams[[key]])
+  })
+}
+
+task_runner <- function(protocol, source, keep_fits) function(task) paper_task(task, protocol, source, keep_fits)
+
+# Trains one setting on the bags of one run and unit, and scores the test images.
+paper_task <- function(task, protocol, source, keep_fits) {
+  drawn <- paper_draw(protocol, source, task$run, task$unit, task$seed)
+  train <- drawn$train
+  b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)])
+  s <- task$setting
+  subace <- s$detector == "subace"
+  parameters <- c(s$parameters, progress = FALSE, keep_background = if (subace) TRUE)
+  seconds <- system.time(fit <- with_stream(task$stream, do.call(s$fitter, c(list(b), parameters))))[["elapsed"]]
+  if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
+  score <- do.call(stats::predict, c(list(fit, source$images(drawn$test)), if (subace) list(detector = "subace")))$.score
+  scale <- if (subace) c(center = 0, scale = 1) else negative_scale(fit, b)
+  threshold <- if (is.null(fit$natural_threshold)) NA else fit$natural_threshold
+  list(score = score, seconds = seconds, center = scale[["center"]], scale = scale[["scale"]],
+       above = sum(score > threshold), ratio = !subace && identical(fit$score_scale, "log"), fit = if (keep_fits) fit)
+}
+
+new_paper_experiment <- function(tasks, done, protocol, settings, source, seed, seconds) {
+  ran <- !vapply(done, is.null, NA)
+  tasks <- tasks[ran]
+  done <- done[ran]
+  from <- function(list, name, type) vapply(list, `[[`, type, name)
+  setting <- lapply(tasks, `[[`, "setting")
+  frame <- data.frame(run = from(tasks, "run", 1L), unit = from(tasks, "unit", 1L), method = from(setting, "method", ""),
+                      setting = from(setting, "setting", ""), detector = from(setting, "detector", ""),
+                      seconds = from(done, "seconds", 0), center = from(done, "center", 0), scale = from(done, "scale", 0),
+                      ratio = from(done, "ratio", NA), above = from(done, "above", 1L))
+  places <- unique(frame[c("run", "unit")])
+  key <- test_key(protocol$name, places$run, places$unit)
+  tests <- lapply(which(!duplicated(key)), function(i) {
+    index <- paper_draw(protocol, source, places$run[i], places$unit[i], seed)$test
+    list(index = index, truth = source$is_target(places$unit[i])[index], group = source$group[index])
+  })
+  fits <- lapply(done, `[[`, "fit")
+  structure(list(name = protocol$name, protocol = protocol, settings = settings, tasks = frame,
+                 scores = lapply(done, `[[`, "score"), tests = stats::setNames(tests, unique(key)),
+                 fits = if (!all(vapply(fits, is.null, NA))) fits, seed = seed, rng_kind = RNGkind(),
+                 version = as.character(utils::packageVersion("fumi")), date = as.character(Sys.Date()),
+                 machine = paste(R.version$platform, R.version.string), seconds = seconds),
+            class = "paper_experiment")
+}
+
+#' @export
+print.paper_experiment <- function(x, ...) {
+  t <- x$tasks
+  cat("Experiment \"", x$name, "\": ", length(unique(t$run)), " runs x ", length(unique(t$unit)), " units x ",
+      nrow(unique(t[c("method", "setting", "detector")])), " settings\n", sep = "")
+  cat("  seed ", x$seed, ", fumi ", x$version, ", ", x$date, "; ", round(sum(t$seconds)), " s of training\n", sep = "")
+  print(paper_table(x), row.names = FALSE)
+  invisible(x)
+}

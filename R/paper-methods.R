@@ -1,0 +1,60 @@
+#' The settings of the methods in the paper's experiments
+#'
+#' DL-FUMI with the paper's parameters, and every method with parameters chosen by cross-validation on the training
+#' bags of run 1, from at most twelve configurations each. What was tried is in the file `tuned.rds` beside the stored
+#' results, and `paper_tuning()` returns it.
+#'
+#' @param name the experiment, see [paper_bags()].
+#' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter` (the name of a
+#'   function), `parameters` and `detector`. `paper_tuning()`: a data frame with one row a method and configuration:
+#'   the `mean` and `se` of its criterion over folds, and whether it was `chosen`.
+#' @seealso [paper_experiment()]
+#' @examples
+#' vapply(paper_methods("usps"), function(s) paste(s$method, s$setting, sep = ": "), "")
+#' subset(paper_tuning("usps"), chosen)[c("method", "configuration", "mean")]
+#' @export
+paper_methods <- function(name) {
+  name <- paper_protocol(name)$name
+  own <- setting("DL-FUMI", "the paper's parameters", "dlfumi", paper_protocol(name)$parameters)
+  tuned <- stored("tuned.rds")[[counterpart(name)]]
+  chosen <- lapply(names(tuned), function(method)
+    setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters))
+  chosen <- unlist(lapply(chosen, with_average), recursive = FALSE)
+  out <- c(list(own), chosen)
+  if (name == "usps") return(out)
+  unlist(lapply(out, with_subace), recursive = FALSE)
+}
+
+#' @rdname paper_methods
+#' @export
+paper_tuning <- function(name) {
+  tuned <- stored("tuned.rds")[[counterpart(paper_protocol(name)$name)]]
+  do.call(rbind, lapply(names(tuned), function(method) cbind(method = method, tuned[[method]]$tried)))
+}
+
+setting <- function(method, setting, fitter, parameters, detector = "score") {
+  list(method = method, setting = setting, fitter = fitter, parameters = parameters, detector = detector)
+}
+
+# A method with random starts also with the scores of several averaged.
+with_average <- function(s) {
+  arguments <- formals(s$fitter)
+  if (!"combine" %in% names(arguments)) return(list(s))
+  several <- s
+  several$setting <- paste0(s$setting, ", averaged")
+  several$parameters$combine <- "average"
+  if (identical(arguments$n_start, 1)) several$parameters$n_start <- n_averaged
+  list(s, several)
+}
+
+n_averaged <- 8
+
+with_subace <- function(s) {
+  if (s$fitter != "dlfumi" || identical(s$parameters$combine, "average")) return(list(s))
+  list(s, utils::modifyList(s, list(detector = "subace")))
+}
+
+# The AR faces are not at hand: what was chosen for their counterparts serves them too.
+counterpart <- function(name) {
+  switch(name, ar_sunglasses = "olivetti_eyeglasses", ar_person = "olivetti_person", name)
+}

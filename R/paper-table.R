@@ -1,0 +1,184 @@
+#' Tables of the paper's experiments
+#'
+#' The results of an experiment beside the paper's own. For a name, those of the stored run: all repetitions, with all
+#' methods, as `inst/replication/run_all.R` made them.
+#'
+#' @param x the name of an experiment, `"usps"`, `"olivetti_eyeglasses"` or `"olivetti_person"`; or what
+#'   [paper_experiment()] returned.
+#' @return A data frame, best first, of class `paper_table`, which prints and takes `knitr::kable()`. For `"usps"`: `method`, `setting`,
+#'   `mean` and `sd` of the accuracy over `runs`, in per cent, and the `paper`'s. Otherwise `method`, `setting`, mean
+#'   true positive rates in per cent at each false positive rate of the paper, `AUC` with a 95 % interval `low` to `high` from
+#'   resampling people, `runs`, and the paper's rates (for its AR faces).
+#' @details
+#' "One scale" means that a class's scores are standardised on its negative training instances before the classes are
+#' compared, see [one_vs_rest()]. True positive rates are read off the ROC curve by straight lines between its points,
+#' see [tpr_at()]: a rate of 1 % of 91 negatives is less than one false alarm.
+#' @seealso [paper_experiment()]
+#' @examples
+#' head(paper_table("usps"))
+#' @export
+paper_table <- function(x) {
+  if (is.character(x)) x <- stored_experiment(x)
+  if (!inherits(x, "paper_experiment"))
+    stop_fumi("`x` must be the name of an experiment or the result of `paper_experiment()`, not ", describe(x), ".")
+  out <- if (x$name == "usps") digits_table(x) else detection_table(x)
+  structure(out, class = c("paper_table", "data.frame"))
+}
+
+#' @export
+print.paper_table <- function(x, ...) {
+  shown <- as.data.frame(lapply(x, function(column) if (is.numeric(column)) round(column, 3) else column),
+                         check.names = FALSE)
+  percent <- setdiff(names(x)[vapply(x, is.double, NA)], c("AUC", "low", "high"))
+  shown[percent] <- lapply(x[percent], function(column) ifelse(is.na(column), "", formatC(column, 1, format = "f")))
+  print(shown, row.names = FALSE, right = TRUE)
+  invisible(x)
+}
+
+# ---- digits --------------------------------------------------------------------------------
+
+# One row a setting, with raw scores and with scores on one scale.
+digits_table <- function(x) {
+  predicted <- digit_predictions(x)
+  hit <- mapply(function(run, p) 100 * mean(p == x$tests[[test_key("usps", run)]]$group), predicted$run,
+                predicted$predicted)
+  key <- paste(predicted$method, predicted$setting, sep = "|")
+  rows <- lapply(split(seq_along(key), factor(key, unique(key))), function(i) data.frame(
+    predicted[i[1], c("method", "setting")], mean = mean(hit[i]), sd = stats::sd(hit[i]), runs = length(i),
+    paper = paper_number(x, predicted$method[i[1]])))
+  rows <- do.call(rbind, rows)
+  rows <- rows[order(-rows$mean), ]
+  rownames(rows) <- NULL
+  rows
+}
+
+# The paper's numbers for a method, NA where it has none.
+paper_number <- function(x, method, n = 1) {
+  found <- x$protocol$paper[[method]]
+  if (is.null(found)) rep(NA_real_, n) else found
+}
+
+# The class of each test digit, one row a method, setting (and scale) and run.
+digit_predictions <- function(x) {
+  if (!is.null(x$predicted)) return(x$predicted)
+  t <- x$tasks
+  missing <- setdiff(x$protocol$units, t$unit)
+  if (length(missing))
+    stop_fumi("`x` must have all digits for their accuracy, but it lacks ", enumerate(missing), ".", class = "units",
+              call = rlang::caller_env(3))
+  cases <- unique(t[c("method", "setting", "run")])
+  parts <- lapply(seq_len(nrow(cases)), function(i) {
+    mine <- which(t$method == cases$method[i] & t$setting == cases$setting[i] & t$run == cases$run[i])
+    mine <- mine[order(t$unit[mine])]
+    if (length(mine) < length(x$protocol$units)) return(NULL)
+    raw <- do.call(cbind, x$scores[mine])
+    one <- do.call(cbind, lapply(mine, scaled_score, x = x))
+    best <- function(s) t$unit[mine][max.col(s, "first")]
+    out <- cases[c(i, i), ]
+    out$setting[2] <- paste0(out$setting[2], ", one scale")
+    out$predicted <- list(best(raw), best(one))
+    out
+  })
+  do.call(rbind, parts)
+}
+
+# Scores of a task on the scale on which classes are compared.
+scaled_score <- function(i, x) {
+  s <- x$scores[[i]]
+  ((if (x$tasks$ratio[i]) log(s) else s) - x$tasks$center[i]) / x$tasks$scale[i]
+}
+
+# ---- detection -----------------------------------------------------------------------------
+
+detection_table <- function(x) {
+  t <- x$tasks
+  label <- setting_label(t)
+  rows <- lapply(split(seq_len(nrow(t)), factor(paste(t$method, label), unique(paste(t$method, label)))), function(i) {
+    curves <- lapply(i, task_roc, x = x)
+    rates <- colMeans(100 * tpr_at(curves, x$protocol$fpr))
+    auc <- vapply(curves, function(r) as.numeric(r$auc), 0)
+    interval <- auc_interval(x, i, auc)
+    method <- if (t$detector[i[1]] == "subace") paste0(t$method[i[1]], ", subACE") else t$method[i[1]]
+    data.frame(method = t$method[i[1]], setting = label[i[1]],
+               t(stats::setNames(rates, paste(100 * x$protocol$fpr, "%"))), AUC = mean(auc), low = interval[1],
+               high = interval[2], runs = length(unique(t$run[i])),
+               t(stats::setNames(paper_number(x, method, length(rates)), paste("paper", 100 * x$protocol$fpr, "%"))),
+               check.names = FALSE)
+  })
+  rows <- do.call(rbind, rows)
+  rows <- rows[order(-rows$AUC), ]
+  rownames(rows) <- NULL
+  rows
+}
+
+setting_label <- function(tasks) paste0(tasks$setting, ifelse(tasks$detector == "subace", ", subACE", ""))
+
+# All digits of a run share their test images.
+test_key <- function(name, run, unit) if (name == "usps") paste("run", run) else paste("run", run, "unit", unit)
+
+task_test <- function(x, i) {
+  unit <- x$tasks$unit[i]
+  test <- x$tests[[test_key(x$name, x$tasks$run[i], unit)]]
+  if (x$name == "usps") test$truth <- test$group == unit
+  test
+}
+
+task_roc <- function(i, x) mil_roc(x$scores[[i]], task_test(x, i)$truth)
+
+# A 95 % interval of the mean AUC, from resampling people: those looked for, or, where there is one target, those in
+# the test, whose images come and go together.
+auc_interval <- function(x, i, auc, n = 500) {
+  means <- with_stream(task_stream(1, 0), if (length(unique(x$tasks$unit[i])) > 1) {
+    by_unit <- tapply(auc, x$tasks$unit[i], mean)
+    replicate(n, mean(by_unit[sample.int(length(by_unit), replace = TRUE)]))
+  } else {
+    cases <- lapply(i, auc_parts, x = x)
+    people <- sort(unique(unlist(lapply(cases, function(case) c(case$positive, case$negative)))))
+    replicate(n, {
+      weight <- stats::setNames(tabulate(sample.int(length(people), replace = TRUE), length(people)), people)
+      mean(vapply(cases, weighted_auc, 0, weight))
+    })
+  })
+  unname(stats::quantile(means, c(0.025, 0.975)))
+}
+
+# People of the positive and negative test images, and which positive is above which negative.
+auc_parts <- function(i, x) {
+  test <- task_test(x, i)
+  s <- x$scores[[i]]
+  positive <- which(test$truth)
+  negative <- which(!test$truth)
+  list(positive = as.character(test$group[positive]), negative = as.character(test$group[negative]),
+       above = outer(s[positive], s[negative], ">") + outer(s[positive], s[negative], "==") / 2)
+}
+
+weighted_auc <- function(case, weight) {
+  p <- weight[case$positive]
+  q <- weight[case$negative]
+  sum(p * (case$above %*% q)) / (sum(p) * sum(q))
+}
+
+# ---- stored results ------------------------------------------------------------------------
+
+stored <- function(file) readRDS(system.file("extdata", file, package = "fumi", mustWork = TRUE))
+
+stored_experiment <- function(name, call = rlang::caller_env()) {
+  name <- check_choice(name, c("usps", "olivetti_eyeglasses", "olivetti_person"), "x", call = call)
+  stored(paste0(name, ".rds"))
+}
+
+# What is kept of an experiment: scores of run 1 to seven digits; of the others the classes that were predicted, or
+# the ranks of the scores, which is all that a ROC curve needs.
+compact_experiment <- function(x) {
+  first <- x$tasks$run == min(x$tasks$run)
+  if (x$name == "usps") x$predicted <- digit_predictions(x)
+  x$scores[first] <- lapply(x$scores[first], signif, 7)
+  if (x$name == "usps") {
+    x$scores <- x$scores[first]
+    x$tasks <- x$tasks[first, ]
+  } else {
+    x$scores[!first] <- lapply(x$scores[!first], function(s) as.integer(2 * rank(s)))
+  }
+  x["fits"] <- NULL
+  x
+}

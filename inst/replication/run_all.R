@@ -1,0 +1,127 @@
+# Everything behind the stored results of the paper's experiments, from the choice of parameters to the tables:
+#
+#   Rscript run_all.R [--dir=folder] [--workers=n] [--store=folder] [--methods=a,b] [tune | run] [experiment ...]
+#
+# Parameters are chosen on the training bags of run 1 alone, by the mean over folds of whole bags of the AUC of the best
+# instance of each positive bag against all negative instances; test images have no part in it. Every task leaves a
+# file in `dir`, so that a run that was stopped goes on. `store` is the folder to which the results go that the package keeps.
+
+library(fumi)
+
+given <- commandArgs(TRUE)
+option <- function(name, default) {
+  found <- sub(paste0("^--", name, "="), "", grep(paste0("^--", name, "="), given, value = TRUE))
+  if (length(found)) found else default
+}
+dir <- option("dir", "replication")
+store <- option("store", dir)
+workers <- as.integer(option("workers", "1"))
+words <- grep("^--", given, value = TRUE, invert = TRUE)
+stages <- intersect(c("tune", "run"), words)
+if (!length(stages)) stages <- c("tune", "run")
+experiments <- setdiff(words, stages)
+if (!length(experiments)) experiments <- c("usps", "olivetti_eyeglasses", "olivetti_person")
+dir.create(store, recursive = TRUE, showWarnings = FALSE)
+options(fumi.progress = TRUE)
+if (workers > 1) future::plan(if (future::supportsMulticore()) "multicore" else "multisession", workers = workers)
+
+# ---- what is tried -----------------------------------------------------------------------------
+
+# At most twelve configurations a method.
+atoms <- function(sizes) {
+  grid <- expand.grid(lambda = c(0.001, 0.003, 0.01, 0.03), size = seq_len(nrow(sizes)))
+  cbind(sizes[grid$size, ], lambda = grid$lambda)
+}
+paper_sizes <- list(
+  usps = data.frame(n_target = c(4, 8, 8), n_background = c(15, 30, 30), beta = c(25, 25, 5), gamma = 0.1),
+  olivetti_eyeglasses = data.frame(n_target = c(3, 6, 6), n_background = c(8, 20, 20), beta = c(30, 30, 5), gamma = 0.001),
+  olivetti_person = data.frame(n_target = 3, n_background = c(20, 20, 40), beta = c(50, 10, 50), gamma = 0.001))
+
+grids <- function(name) list(
+  `DL-FUMI` = list("dlfumi", atoms(paper_sizes[[name]])),
+  `mi-SVM` = list("mi_svm", expand.grid(
+    type = c("mi", "MI"), stringsAsFactors = FALSE,
+    kernel = c("linear 1", "linear 10", "rbf 1", "rbf 10", "rbf 100", "narrow 10"))),
+  `EM-DD` = list("em_dd", expand.grid(scale_type = c("feature", "single", "fixed"), scale_init = c(NA, 3),
+                                      normalize = c("unit", "none"), stringsAsFactors = FALSE)),
+  MMDL = list("mmdl", expand.grid(n_clusters = c(5, 10, 20), cost = c(1, 10), assign0 = c(FALSE, TRUE))),
+  DMIL = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), lambda = c(0.05, 0.005), pool = "noisy-or",
+                                  stringsAsFactors = FALSE)),
+  `GD-MIL` = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), kernel = c(NA, "rbf"), pool = "gmean",
+                                      stringsAsFactors = FALSE)),
+  MILES = list("miles", expand.grid(sigma = c(NA, 0.5, 1), cost = c(0.1, 1, 10, 100))),
+  `MI-ACE` = list("mi_ace", expand.grid(ridge = c(0.001, 0.01, 0.1), type = c("ace", "smf"), normalize = c("none", "unit"),
+                                        stringsAsFactors = FALSE)),
+  `Diverse Density` = list("diverse_density", expand.grid(
+    model = c("noisy-or", "most-likely-cause"), scale_type = c("feature", "single", "fixed"), normalize = c("unit", "none"),
+    n_start = 10, stringsAsFactors = FALSE)),
+  eFUMI = list("e_fumi", expand.grid(n_target = c(1, 4), n_background = c(5, 15), gamma = c(0.1, 1, 10))),
+  `single instances` = list("sil", expand.grid(cost = 10^(-2:3), classifier = c("logistic", "svm"),
+                                               stringsAsFactors = FALSE)))
+
+# The kernel, its width and the cost of an SVM are one choice.
+svm_columns <- function(grid) {
+  choice <- strsplit(grid$kernel, " ")
+  grid$cost <- vapply(choice, function(k) as.numeric(k[2]), 0)
+  narrow <- grepl("narrow", grid$kernel)
+  grid$kernel <- ifelse(grepl("linear", grid$kernel), "linear", "rbf")
+  grid$kpar <- lapply(narrow, function(n) if (n) list(sigma = 3) else list())
+  grid
+}
+
+# Faces take the methods of the paper's own comparison, and MI-ACE.
+methods_of <- function(name) {
+  all_methods <- if (name == "usps") names(grids(name)) else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE")
+  intersect(all_methods, strsplit(option("methods", paste(all_methods, collapse = ",")), ",")[[1]])
+}
+
+# ---- tune --------------------------------------------------------------------------------------
+
+# Training bags of run 1: all digits; the eyeglasses; the first ten people, of whom each has two positive bags.
+tuning_bags <- function(name) {
+  units <- switch(name, usps = 0:9, olivetti_eyeglasses = 1, olivetti_person = 1:10)
+  lapply(setNames(units, units), function(unit) paper_bags(name, 1, unit)$train)
+}
+
+tune_method <- function(name, method) {
+  fitter <- grids(name)[[method]][[1]]
+  grid <- grids(name)[[method]][[2]]
+  if (fitter == "mi_svm") grid <- svm_columns(grid)
+  message(name, ": ", method, ", ", nrow(grid), " configurations")
+  set.seed(2016)
+  tuned <- mil_tune(tuning_bags(name), get(fitter), grid, folds = if (name == "olivetti_person") 2 else 3, level = "witness",
+                    refit = FALSE, dir = file.path(dir, "tune", name, method))
+  text <- vapply(seq_len(nrow(grid)), function(i) {
+    row <- Filter(function(v) length(v) && !anyNA(v), lapply(grid, `[[`, i))
+    paste(names(row), vapply(row, function(v) paste(format(unlist(v)), collapse = " "), ""), collapse = ", ")
+  }, "")
+  tried <- data.frame(configuration = text, tuned$results[c("mean", "se", "failed")],
+                      seconds = as.vector(tapply(tuned$folds$seconds, tuned$folds$configuration, sum)),
+                      chosen = seq_along(text) == tuned$best)
+  list(fitter = fitter, parameters = tuned$parameters, tried = tried, measure = tuned$measure, seed = 2016,
+       date = as.character(Sys.Date()), version = as.character(packageVersion("fumi")))
+}
+
+tune_all <- function() {
+  file <- file.path(store, "tuned.rds")
+  tuned <- if (file.exists(file)) readRDS(file) else list()
+  for (name in experiments) {
+    for (method in methods_of(name)) {
+      tuned[[name]][[method]] <- tune_method(name, method)
+      saveRDS(tuned, file, compress = "xz")
+    }
+  }
+}
+
+# ---- run ---------------------------------------------------------------------------------------
+
+# paper_methods() reads the parameters that the package has stored: install it again after a new choice.
+run_experiment <- function(name) {
+  result <- paper_experiment(name, dir = file.path(dir, "run", name))
+  result$command <- paste("Rscript run_all.R run", name)
+  saveRDS(fumi:::compact_experiment(result), file.path(store, paste0(name, ".rds")), compress = "xz")
+  print(paper_table(result))
+}
+
+if ("tune" %in% stages) tune_all()
+if ("run" %in% stages) for (name in experiments) run_experiment(name)

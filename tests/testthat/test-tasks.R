@@ -1,0 +1,70 @@
+square <- function(task) list(value = task$n^2, draw = with_stream(task$stream, stats::runif(1)))
+some_tasks <- function(n = 4) lapply(seq_len(n), function(i) list(name = paste("task", i), n = i, stream = task_stream(7, i)))
+
+test_that("streams are their own and leave the user's random numbers alone", {
+  set.seed(1)
+  expected <- runif(2)
+  set.seed(1)
+  first <- runif(1)
+  a <- with_stream(task_stream(7, 1), runif(3))
+  b <- with_stream(task_stream(7, 2), runif(3))
+  expect_equal(c(first, runif(1)), expected)
+  expect_identical(with_stream(task_stream(7, 1), runif(3)), a)
+  expect_false(any(a %in% b))
+  expect_false(identical(task_stream(7, 1, 1), task_stream(7, 1, 2)))
+  expect_error(with_stream(task_stream(7, 1), stop("inside")), "inside")
+  expect_identical(RNGkind()[1], "Mersenne-Twister")
+})
+
+test_that("tasks give their results in order", {
+  out <- run_tasks(some_tasks(), square)
+  expect_equal(vapply(out, `[[`, 0, "value"), (1:4)^2)
+})
+
+test_that("a run goes on where it stopped", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  whole <- run_tasks(some_tasks(), square)
+  calls <- 0
+  counted <- function(task) {
+    calls <<- calls + 1
+    if (task$n == 3) rlang::interrupt()
+    square(task)
+  }
+  expect_warning(part <- run_tasks(some_tasks(), counted, dir), "2 of 4", class = "fumi_warning_interrupt")
+  expect_null(part[[3]])
+  expect_equal(length(list.files(dir)), 2)
+  counted <- function(task) {
+    calls <<- calls + 1
+    square(task)
+  }
+  expect_identical(run_tasks(some_tasks(), counted, dir), whole)
+  expect_equal(calls, 5)
+})
+
+test_that("results of other tasks are refused, and a torn file is made anew", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  run_tasks(some_tasks(), square, dir)
+  other <- some_tasks()
+  other[[2]]$n <- 10
+  expect_error(run_tasks(other, square, dir), "task-2.rds", class = "fumi_error_dir")
+  writeLines("torn", file.path(dir, "task-1.rds"))
+  expect_equal(run_tasks(some_tasks(), square, dir)[[1]]$value, 1)
+})
+
+test_that("an error of a task is the user's to see", {
+  expect_error(run_tasks(some_tasks(), function(task) stop("no luck")), "no luck")
+})
+
+test_that("two workers give the numbers of one, and one that dies is named", {
+  skip_on_cran()
+  skip_if_not_installed("future")
+  one <- run_tasks(some_tasks(), square)
+  old <- future::plan("multisession", workers = 2)
+  on.exit(future::plan(old))
+  expect_identical(run_tasks(some_tasks(), square), one)
+  expect_error(run_tasks(some_tasks(), function(task) stop("no luck")), "no luck")
+  die <- function(task) if (task$n == 2) tools::pskill(Sys.getpid(), 9) else task$n
+  expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker")
+})
