@@ -69,17 +69,36 @@ keep_until_interrupt <- function(n, f, call = rlang::caller_env()) {
   structure(done, interrupted = interrupted)
 }
 
+# Why an iteration ended: the value of `reason`, or "interrupt" if one comes once it has `started`; an
+# earlier one goes on to the user. Both are evaluated here, when they are needed.
+until_interrupt <- function(reason, started, call = rlang::caller_env()) {
+  stopped <- function(e) if (started) "interrupt" else check_status("interrupt", call)
+  tryCatch(reason, fumi_error_interrupt = stopped, interrupt = stopped)
+}
+
+warn_interrupted <- function(fits, n_start, call) {
+  if (attr(fits, "interrupted"))
+    warn_fumi("Interrupted: the fit holds the last whole iteration of start ", length(fits), " of ", n_start, ".",
+              class = "interrupt", call = call)
+}
+
 # Which columns of `b$x` are instances of positive bags.
 in_positive <- function(b) seq_len(ncol(b$x)) <= b$n_positive
 
-# Bags with their instances in an order that depends on the instances alone, positive bags first
-# as ever. An SVM solver stops near the optimum, at a place that depends on the order in which
-# it is given the data; so that of the user's data makes no difference.
+# Bags with their instances in an order that depends on the instances alone, positive bags first as
+# ever, and bags numbered as they come. Random draws of instances or bags, and the place near the
+# optimum where a solver stops, depend on that order; so the user's makes no difference. Equal
+# instances go by all the instances of their bags.
 sort_instances <- function(b) {
   mixture <- colSums(b$x * cos(seq_len(nrow(b$x))))
-  sorted <- order(!in_positive(b), mixture)
+  place <- sprintf("%012.1f", rank(mixture))
+  contents <- vapply(split(place, b$bag), function(part) paste(sort(part), collapse = " "), "")
+  sorted <- order(!in_positive(b), mixture, rank(contents)[b$bag])
   b$x <- b$x[, sorted, drop = FALSE]
-  b$bag <- b$bag[sorted]
+  number <- unique(b$bag[sorted])
+  b$bag <- match(b$bag[sorted], number)
+  b$ids <- b$ids[number]
+  b$label <- b$label[number]
   b$order <- b$order[sorted]
   b$truth <- b$truth[sorted]
   b

@@ -70,6 +70,7 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
 }
 
 diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
+  b <- sort_instances(b)
   problem <- dd_problem(b, spec, call)
   fits <- dd_from_starts(b, problem, spec, progress, call, function(theta)
     dd_minimise(problem, theta, spec$model, spec$max_iter))

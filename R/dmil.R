@@ -145,6 +145,7 @@ scaled_columns <- function(x, normalize) x * rep(instance_scale(x, normalize), e
 
 dmil_bridge <- function(b, spec, progress) {
   call <- rlang::caller_env()
+  b <- sort_instances(b)
   data <- dmil_data(b, spec, call)
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_atoms))
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)

@@ -97,20 +97,18 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
 # ---- bridge: numbers in, model out -----------------------------------------------
 
 e_fumi_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
+  b <- sort_instances(b)
   data <- e_fumi_data(b, spec)
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_background))
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
   fits <- keep_until_interrupt(spec$n_start, function(s)
     e_fumi_run(e_fumi_start(data, draws[[s]], spec, call), data, spec, bar$report(s)))
-  interrupted <- attr(fits, "interrupted")
-  if (interrupted)
-    warn_fumi("Interrupted: the fit holds the last whole iteration of start ", length(fits), " of ",
-              spec$n_start, ".", class = "interrupt", call = call)
+  warn_interrupted(fits, spec$n_start, call)
   final <- vapply(fits, function(f) f$objective$objective[f$n_iter], 0)
   best <- fits[[which.min(final)]]
   warn_e_fumi_beta(best$p[data$positive], spec, call)
-  new_e_fumi(best, fits, interrupted, b, spec)
+  new_e_fumi(best, fits, b, spec)
 }
 
 e_fumi_data <- function(b, spec) {
@@ -120,7 +118,7 @@ e_fumi_data <- function(b, spec) {
        weight = rep(c(spec$alpha * n[2] / n[1], 1), n))                # w_i
 }
 
-new_e_fumi <- function(best, fits, interrupted, b, spec) {
+new_e_fumi <- function(best, fits, b, spec) {
   n_background <- ncol(best$endmembers) - spec$n_target
   names <- c(paste0("target", seq_len(spec$n_target)), paste0("background", seq_len(n_background)))
   object <- new_mil_model(
@@ -128,7 +126,7 @@ new_e_fumi <- function(best, fits, interrupted, b, spec) {
     dictionary = structure(best$endmembers, dimnames = list(b$features, names)),
     codes = structure(in_user_order(b, best$codes), dimnames = list(names, NULL)),
     prob_target = in_user_order(b, best$p), objective = best$objective, n_iter = best$n_iter,
-    stop_reason = if (interrupted) "interrupt" else best$stop_reason, n_target = spec$n_target,
+    stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason, n_target = spec$n_target,
     n_background = n_background, n_dropped = spec$n_background - n_background, normalize = spec$normalize,
     starts = lapply(fits, `[[`, "objective"), spec = spec)
   add_logistic(add_thresholds(object, b), b)
@@ -181,7 +179,7 @@ e_fumi_run <- function(state, data, spec, report) {
     "max_iter"
   }
   # The state is replaced at once, so that an interrupt finds a whole iteration.
-  reason <- tryCatch(iterate(), interrupt = function(e) if (is.null(state$path)) stop(e) else "interrupt")
+  reason <- until_interrupt(iterate(), started = !is.null(state$path))
   n_iter <- nrow(state$path)
   c(state, list(objective = data.frame(iteration = seq_len(n_iter), state$path), n_iter = n_iter,
                 stop_reason = reason))

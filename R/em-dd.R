@@ -57,6 +57,7 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
 }
 
 em_dd_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
+  b <- sort_instances(b)
   problem <- dd_problem(b, spec, call)
   fits <- dd_from_starts(b, problem, spec, progress, call, function(theta)
     em_dd_run(problem, theta, spec$max_iter, spec$inner))

@@ -28,7 +28,6 @@
 #' @param n_clusters for `init = "kmeans"`: the number of centres, at most one an instance.
 #' @param max_iter largest number of steps.
 #' @param normalize `"none"` takes instances as they are, `"unit"` brings each to norm 1 first.
-#' @param progress show a progress bar; a fit is quick, so there is none.
 #' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()` gives the
 #'   signature, of norm 1, on the scale of the data less the background mean; [ace()] takes the model as
 #'   its target. Further
@@ -51,7 +50,7 @@
 mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans"),
                    n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
                    ridge = 1e-2, energy = 0.95, max_iter = 1000, normalize = c("none", "unit"),
-                   progress = FALSE) {
+                   progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(type = check_choice(type, c("ace", "smf"), "type"),
                init = check_choice(init, c("instances", "kmeans"), "init"),
@@ -61,25 +60,35 @@ mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans
                energy = check_number(energy, "energy", above = 0, max = 1),
                max_iter = check_count(max_iter, "max_iter"),
                normalize = check_choice(normalize, c("none", "unit"), "normalize"))
-  check_flag(progress, "progress")
-  mi_ace_bridge(check_trainable(bags(x, ...), spec$normalize), spec)
+  progress <- check_flag(progress, "progress")
+  mi_ace_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
 }
 
-mi_ace_bridge <- function(b, spec, call = rlang::caller_env()) {
+mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
+  bar <- task_progress(progress, "MI-ACE", 4)
+  on.exit(bar$done())
+  b <- sort_instances(b)
   draws <- if (spec$init == "kmeans") stats::runif(min(spec$n_clusters, b$n_positive))
   x <- b$x * rep(instance_scale(b$x, spec$normalize), each = nrow(b$x))
   background <- make_background(t(x[, seq_len(ncol(x)) > b$n_positive, drop = FALSE]), "x", spec$whitener,
                                 spec$ridge, spec$energy, call = call)
   problem <- mi_ace_problem(x, b, background, spec$type, call)
-  fit <- mi_ace_ascend(mi_ace_start(problem, draws, spec, call), problem, spec$max_iter)
+  bar$tick("whitened")
+  start <- mi_ace_start(problem, draws, spec, call)
+  bar$tick("start chosen")
+  fit <- mi_ace_ascend(start, problem, spec$max_iter)
+  bar$tick("signature found")
   target <- unwhiten(fit$target, background)
+  chosen <- stats::setNames(b$order[fit$selected], b$ids[b$bag[fit$selected]])
   object <- new_mil_model(
     "mi_ace", b,
     dictionary = matrix(target / sqrt(sum(target^2)), dimnames = list(b$features, "target1")),
     n_target = 1L, background = background, objective = fit$objective, n_iter = fit$n_iter,
     stop_reason = fit$stop_reason, starts = list(fit$objective), normalize = spec$normalize,
-    selected = stats::setNames(b$order[fit$selected], b$ids[unique(problem$bag)]), spec = spec)
-  add_logistic(add_thresholds(object, b), b)
+    selected = chosen[intersect(in_user_order(b, b$ids[b$bag]), names(chosen))], spec = spec)
+  object <- add_logistic(add_thresholds(object, b), b)
+  bar$tick("bags scored")
+  object
 }
 
 # Whitened instances of positive bags, their bags, and mean_j mean_i of the negative bags.

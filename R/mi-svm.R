@@ -55,8 +55,9 @@
 #'     vectors (features x vectors) and their coefficients `alpha`}
 #'   \item{is_target}{logical, one an instance, in the order given: whether the fit takes it for a target; for
 #'     `"MI"`, whether it stands for its bag}
-#'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"` or `"max_iter"`;
-#'     `converged` is `TRUE`, `"cycle"` or `FALSE`}
+#'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"`, `"max_iter"`, or
+#'     `"interrupt"`: Ctrl-C, as soon as the SVM at work is done, keeps the last one, with a warning; `converged`
+#'     is `TRUE`, `"cycle"` or `FALSE`}
 #'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses `thresholds`, chosen on the
 #'     training bags, unless told otherwise}
 #'   [loss_path()] gives the objective by iteration. The score is \eqn{f(x)}; `coef()` gives the weights of a
@@ -105,7 +106,7 @@ mi_svm_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   names(kernel) <- c("name", "kpar")
   if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma))
     kernel$kpar$sigma <- 1 / median_square(squared_distances(x))
-  fit <- mi_svm_impl(gram_matrix(kernel, x, call), b, spec, progress)
+  fit <- mi_svm_impl(gram_matrix(kernel, x, call), b, spec, progress, call)
   object <- new_mil_model(
     "mi_svm", b, type = spec$type, kernel = kernel, model = fold_svm(fit, x, kernel),
     is_target = in_user_order(b, fit$target), n_iter = length(fit$path), converged = fit$converged,
@@ -122,7 +123,7 @@ fold_svm <- function(fit, x, kernel) {
   list(support = t(x[used, , drop = FALSE]), alpha = fit$alpha[used], bias = fit$bias)
 }
 
-mi_svm_impl <- function(gram, b, spec, progress) {
+mi_svm_impl <- function(gram, b, spec, progress, call) {
   weight <- spec$cost * svm_weights(b, spec)
   bar <- task_progress(progress, "mi-SVM", spec$max_iter)
   on.exit(bar$done())
@@ -132,7 +133,11 @@ mi_svm_impl <- function(gram, b, spec, progress) {
     bar$tick(paste("obj", format(fit$objective, digits = 4)))
     fit
   }
-  alternate(in_positive(b), step, spec$max_iter)
+  fit <- alternate(in_positive(b), step, spec$max_iter, call)
+  if (fit$stop_reason == "interrupt")
+    warn_fumi("Interrupted: the fit holds the last whole iteration (", length(fit$path), ").",
+              class = "interrupt", call = call)
+  fit
 }
 
 # Weights of negatives and positives.
@@ -147,18 +152,23 @@ svm_weights <- function(b, spec) {
 
 # From `start`, `step()` fits to a labelling and returns the next one as `target`, until one
 # comes back: the last (it has converged) or an earlier one (a cycle, of which the best is kept).
-alternate <- function(start, step, max_iter) {
+alternate <- function(start, step, max_iter, call = rlang::caller_env()) {
   seen <- list(start)
   fits <- list()
-  for (it in seq_len(max_iter)) {
-    fits[[it]] <- step(seen[[it]])
-    back <- which(vapply(seen, identical, NA, fits[[it]]$target))
-    if (length(back)) break
-    seen[[it + 1]] <- fits[[it]]$target
+  back <- integer()
+  iterate <- function() {
+    for (it in seq_len(max_iter)) {
+      fits[[it]] <<- step(seen[[it]])
+      back <<- which(vapply(seen, identical, NA, fits[[it]]$target))
+      if (length(back)) return(if (back == it) "converged" else "cycle")
+      seen[[it + 1]] <<- fits[[it]]$target
+    }
+    "max_iter"
   }
+  stop_reason <- until_interrupt(iterate(), started = length(fits) > 0, call)
   path <- vapply(fits, `[[`, 0, "objective")
-  stop_reason <- if (!length(back)) "max_iter" else if (back == it) "converged" else "cycle"
-  best <- if (stop_reason == "cycle") back - 1 + which.min(path[back:it]) else it
+  best <- length(path)
+  if (stop_reason == "cycle") best <- back - 1 + which.min(path[back:best])
   c(fits[[best]], list(path = path, stop_reason = stop_reason,
                        converged = if (stop_reason == "cycle") "cycle" else stop_reason == "converged"))
 }
@@ -190,7 +200,7 @@ svm_on_points <- function(gram, points, weight) {
   share <- 1 / tabulate(id)
   positive <- points$positive[used][!duplicated(id)]
   by_point <- function(rows) rowsum(rows * share[id], id)
-  kernel <- gram[used, used]
+  kernel <- if (length(used) < nrow(gram)) gram[used, used] else gram
   if (any(share < 1)) kernel <- by_point(t(by_point(kernel)))
   fit <- solve_svm(kernel, positive, weight)
 

@@ -29,7 +29,6 @@
 #' @param sigma width of the similarity; by default the median distance of the (normalised) training
 #'   instances.
 #' @param cost \eqn{C}, the weight of the loss: more selects more instances.
-#' @param progress nothing to show: the fit has no steps.
 #' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with the
 #'   selected `instances` (features x instances, normalised), their `weights`, `bias`, `sigma`, and `selected`
 #'   (the places of the selected instances in the data given).
@@ -50,17 +49,22 @@ miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
-  check_flag(progress, "progress")
-  miles_bridge(check_trainable(bags(x, ...), spec$normalize), spec)
+  progress <- check_flag(progress, "progress")
+  miles_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
 }
 
-miles_bridge <- function(b, spec, call = rlang::caller_env()) {
+miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
+  bar <- task_progress(progress, "MILES", 4)
+  on.exit(bar$done())
   b <- sort_instances(b)
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
   distance <- squared_distances(x)
   sigma <- if (is.null(spec$sigma)) sqrt(median_square(distance)) else spec$sigma
-  fit <- linear_classifier(embed_bags(distance, b$bag, sigma), b$label[unique(b$bag)], 5, spec$cost,
-                           epsilon = 1e-6)
+  bar$tick("distances")
+  embedded <- embed_bags(distance, b$bag, sigma)
+  bar$tick("bags described")
+  fit <- linear_classifier(embedded, b$label, 5, spec$cost, epsilon = 1e-6)
+  bar$tick("instances selected")
   kept <- which(fit$weights != 0)
   if (!length(kept))
     warn_fumi("No instance was selected: all scores are the same; a larger `cost` selects more.",
@@ -70,13 +74,15 @@ miles_bridge <- function(b, spec, call = rlang::caller_env()) {
   object <- new_mil_model(
     "miles", b, instances = t(x[kept, , drop = FALSE]), weights = fit$weights[kept], bias = fit$bias,
     sigma = sigma, selected = sort(place), normalize = spec$normalize, spec = spec)
-  add_logistic(add_thresholds(object, b), b)
+  object <- add_logistic(add_thresholds(object, b), b)
+  bar$tick("bags scored")
+  object
 }
 
 # m of all bags, bags x instances, from the squared distances of all instances; bags in the order
 # of their first instances.
 embed_bags <- function(distance, bag, sigma) {
-  nearest <- vapply(unique(bag), function(j) apply(distance[bag == j, , drop = FALSE], 2, min),
+  nearest <- vapply(unique(bag), function(j) do.call(pmin, lapply(which(bag == j), function(i) distance[, i])),
                     numeric(length(bag)))
   exp(-t(nearest) / sigma^2)
 }

@@ -60,7 +60,7 @@
 #'   \item{weights}{features x classifiers, named by cluster, that of the negative bags last; see `coef()`}
 #'   \item{cluster}{the last label of each instance, in the order given, 0 for the negative class}
 #'   \item{hard_label}{whether the score of each instance is above 0}
-#'   \item{objective, n_iter, stop_reason}{how it went and ended: `"converged"` or `"max_iter"`}
+#'   \item{objective, n_iter, stop_reason}{how it went and ended: `"converged"`, `"max_iter"` or `"interrupt"`}
 #' @references Wang, X., Wang, B., Bai, X., Liu, W. and Tu, Z. (2013). Max-margin multiple-instance
 #'   dictionary learning. *International Conference on Machine Learning*.
 #' @examples
@@ -105,19 +105,15 @@ mmdl_n_clusters <- function(b, n_clusters, call = rlang::caller_env()) {
 # ---- bridge: numbers in, model out -----------------------------------------------
 
 mmdl_bridge <- function(b, spec, n_clusters, progress, call = rlang::caller_env()) {
+  b <- sort_instances(b)
   draws <- lapply(seq_len(spec$n_start), function(s) mmdl_draw(b$n_positive, n_clusters, spec))
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
-  bar <- task_progress(progress, "MMDL", spec$n_start)
+  bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
-  fits <- keep_until_interrupt(spec$n_start, function(s) {
-    fit <- mmdl_run(x, b, kmeans_labels(x, b, draws[[s]]$seed, call), draws[[s]]$resample, spec)
-    bar$tick(paste("start", s))
-    fit
-  })
-  if (attr(fits, "interrupted"))
-    warn_fumi("Interrupted: ", length(fits), " of ", spec$n_start, " starts are done.", class = "interrupt",
-              call = call)
-  new_mmdl(fits, attr(fits, "interrupted"), b, spec)
+  fits <- keep_until_interrupt(spec$n_start, function(s)
+    mmdl_run(x, b, kmeans_labels(x, b, draws[[s]]$seed, call), draws[[s]]$resample, spec, bar$report(s)))
+  warn_interrupted(fits, spec$n_start, call)
+  new_mmdl(fits, b, spec)
 }
 
 # All random numbers of a start: the seeds of k-means, and for each iteration an order and an offset.
@@ -127,7 +123,7 @@ mmdl_draw <- function(n_positive, n_clusters, spec) {
          list(order = sample.int(n_positive), offset = stats::runif(1))))
 }
 
-new_mmdl <- function(fits, interrupted, b, spec) {
+new_mmdl <- function(fits, b, spec) {
   final <- vapply(fits, function(f) f$objective$objective[f$n_iter], 0)
   best <- fits[[which.min(final)]]
   negative <- numeric(ncol(b$x) - b$n_positive)
@@ -135,7 +131,7 @@ new_mmdl <- function(fits, interrupted, b, spec) {
     "mmdl", b,
     weights = structure(best$weights, dimnames = list(b$features, colnames(best$weights))),
     cluster = in_user_order(b, c(best$z, negative)), objective = best$objective, n_iter = best$n_iter,
-    stop_reason = if (interrupted) "interrupt" else best$stop_reason, normalize = spec$normalize,
+    stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason, normalize = spec$normalize,
     starts = lapply(fits, `[[`, "objective"), spec = spec)
   object$hard_label <- in_user_order(b, score_instances(object, b$x) > 0)
   if (spec$combine == "average") object$members <- lapply(fits, mmdl_member, object, b)
@@ -153,23 +149,33 @@ mmdl_member <- function(fit, object, b) {
 # ---- the iteration -----------------------------------------------------------------
 
 # `z`: the cluster of each instance of a positive bag, or 0; `draws`: NULL without resampling.
-mmdl_run <- function(x, b, z, draws, spec) {
-  positive <- seq_len(b$n_positive)
-  weight <- rep(1, b$n_positive)
-  objective <- numeric()
-  for (it in seq_len(spec$max_iter)) {
-    weights <- mmdl_train(x, z, weight, draws[[it]], spec)
-    values <- x %*% weights
-    best <- cluster_margin(values[positive, , drop = FALSE])
-    moved <- if (spec$assign0) assign_labels(best, b$bag[positive]) else best$cluster
-    settled <- identical(moved, z)
-    z <- moved
-    weight <- stats::plogis(best$value / spec$sigma)       # c_i = 1 / (1 + exp(-v_i / sigma))
-    objective[it] <- mmdl_objective(weights, values, z, weight, spec)
-    if (settled) break
+mmdl_run <- function(x, b, z, draws, spec, report) {
+  state <- list(z = z, weight = rep(1, b$n_positive))
+  iterate <- function() {
+    for (it in seq_len(spec$max_iter)) {
+      before <- state$z
+      state <<- mmdl_step(state, x, b, draws[[it]], spec)
+      if (!is.null(report)) report(it, state$path[it])
+      if (identical(state$z, before)) return("converged")
+    }
+    "max_iter"
   }
-  list(weights = weights, z = z, n_iter = it, stop_reason = if (settled) "converged" else "max_iter",
-       objective = data.frame(iteration = seq_len(it), objective = objective))
+  # The state is replaced at once, so that an interrupt finds a whole iteration.
+  reason <- until_interrupt(iterate(), started = !is.null(state$path))
+  n_iter <- length(state$path)
+  list(weights = state$weights, z = state$z, n_iter = n_iter, stop_reason = reason,
+       objective = data.frame(iteration = seq_len(n_iter), objective = state$path))
+}
+
+mmdl_step <- function(state, x, b, draw, spec) {
+  positive <- seq_len(b$n_positive)
+  state$weights <- mmdl_train(x, state$z, state$weight, draw, spec)
+  values <- x %*% state$weights
+  best <- cluster_margin(values[positive, , drop = FALSE])
+  state$z <- if (spec$assign0) assign_labels(best, b$bag[positive]) else best$cluster
+  state$weight <- stats::plogis(best$value / spec$sigma)       # c_i = 1 / (1 + exp(-v_i / sigma))
+  state$path <- c(state$path, mmdl_objective(state$weights, values, state$z, state$weight, spec))
+  state
 }
 
 # The nearest k-means centre of each instance of a positive bag, the first of equals.

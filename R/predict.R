@@ -112,7 +112,9 @@ add_logistic <- function(object, b) {
   positive <- b$label[match(names(score), b$ids)]
   target <- ifelse(positive, (sum(positive) + 1) / (sum(positive) + 2), 1 / (sum(!positive) + 2))
   fit <- stats::glm.fit(cbind(1, score), target, family = stats::quasibinomial())
-  object$logistic <- unname(fit$coefficients)
+  line <- unname(fit$coefficients)
+  # Scores that are all the same have no slope, and every probability is the mean of the targets.
+  object$logistic <- ifelse(is.na(line), 0, line)
   object
 }
 

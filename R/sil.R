@@ -30,7 +30,8 @@ sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize =
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
-  sil_bridge(check_trainable(bags(x, ...), spec$normalize), spec)
+  progress <- check_flag(progress, "progress")
+  sil_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
 }
 
 check_classifier <- function(classifier, call = rlang::caller_env()) {
@@ -41,13 +42,19 @@ check_classifier <- function(classifier, call = rlang::caller_env()) {
   classifier
 }
 
-sil_bridge <- function(b, spec) {
+sil_bridge <- function(b, spec, progress) {
+  bar <- task_progress(progress, "SIL", 2)
+  on.exit(bar$done())
+  b <- sort_instances(b)
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
   y <- b$label[b$bag]
   model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y)
            else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost)
+  bar$tick("classifier trained")
   object <- new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
-  add_logistic(add_thresholds(object, b), b)
+  object <- add_logistic(add_thresholds(object, b), b)
+  bar$tick("bags scored")
+  object
 }
 
 #' @export
