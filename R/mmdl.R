@@ -59,7 +59,7 @@
 #' @return A model of class `c("mmdl", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{weights}{features x classifiers, named by cluster, that of the negative bags last; see `coef()`}
 #'   \item{cluster}{the last label of each instance, in the order given, 0 for the negative class}
-#'   \item{hard_label}{whether the score of each instance is above 0}
+#'   \item{hard_label}{whether the score of each instance is above `natural_threshold`, 0}
 #'   \item{objective, n_iter, stop_reason}{how it went and ended: `"converged"`, `"max_iter"` or `"interrupt"`}
 #' @references Wang, X., Wang, B., Bai, X., Liu, W. and Tu, Z. (2013). Max-margin multiple-instance
 #'   dictionary learning. *International Conference on Machine Learning*.
@@ -135,6 +135,7 @@ new_mmdl <- function(fits, b, spec) {
     starts = lapply(fits, `[[`, "objective"), spec = spec)
   object$hard_label <- in_user_order(b, score_instances(object, b$x) > 0)
   if (spec$combine == "average") object$members <- lapply(fits, mmdl_member, object, b)
+  else object$natural_threshold <- 0
   if (spec$bag_route) object$bag_weights <- bag_classifier(object, b)
   add_logistic(add_thresholds(object, b), b)
 }

@@ -45,7 +45,7 @@ paper_experiment <- function(name, methods = NULL, runs = 10, ..., units = NULL,
   run <- task_runner(protocol, source, check_flag(keep_fits, "keep_fits"))
   start <- Sys.time()
   done <- run_tasks(tasks, run, dir, check_flag(progress, "progress"), "tasks")
-  new_paper_experiment(tasks, done, protocol, settings, source, seed, as.numeric(Sys.time() - start, units = "secs"))
+  new_paper_experiment(done, protocol, settings, source, seed, as.numeric(Sys.time() - start, units = "secs"))
 }
 
 check_runs <- function(runs, call = rlang::caller_env()) {
@@ -55,7 +55,7 @@ check_runs <- function(runs, call = rlang::caller_env()) {
   stop_fumi("`runs` must be a number of runs, or their numbers, not ", describe(runs), ".", call = call)
 }
 
-# Settings are lists with `method`, `setting`, `fitter`, `parameters`, and for DL-FUMI `detector`.
+# Settings are lists with `method`, `setting`, `fitter`, `parameters` and `detectors`.
 check_settings <- function(methods, name, call = rlang::caller_env()) {
   if (is.null(methods)) return(paper_methods(name))
   if (is.character(methods)) {
@@ -70,7 +70,7 @@ check_settings <- function(methods, name, call = rlang::caller_env()) {
   if (!is.list(methods) || !length(methods) || !all(vapply(methods, has, NA)))
     stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` and `parameters`, not ",
               describe(methods), ".", call = call)
-  lapply(methods, function(s) utils::modifyList(list(parameters = list(), detector = "score"), s))
+  lapply(methods, function(s) utils::modifyList(list(parameters = list(), detectors = "score"), s))
 }
 
 paper_tasks <- function(protocol, settings, runs, units, seed) {
@@ -82,7 +82,7 @@ paper_tasks <- function(protocol, settings, runs, units, seed) {
     if (is.null(streams[[key]]))
       streams[[key]] <- task_stream(seed, at$run, length(protocol$units) + match(at$unit, protocol$units))
     s <- settings[[at$setting]]
-    list(name = paste(protocol$name, sprintf("run%02d-%02d", at$run, at$unit), s$method, s$setting, s$detector, sep = "-"),
+    list(name = paste(protocol$name, sprintf("run%02d-%02d", at$run, at$unit), s$method, s$setting, sep = "-"),
          protocol = unclass(protocol), run = at$run, unit = at$unit, seed = seed, setting = s,
          stream = streams[[key]])
   })
@@ -90,42 +90,38 @@ paper_tasks <- function(protocol, settings, runs, units, seed) {
 
 task_runner <- function(protocol, source, keep_fits) function(task) paper_task(task, protocol, source, keep_fits)
 
-# Trains one setting on the bags of one run and unit, and scores the test images.
+# Trains one setting on the bags of one run and unit, and scores the test images with each of its detectors.
 paper_task <- function(task, protocol, source, keep_fits) {
   drawn <- paper_draw(protocol, source, task$run, task$unit, task$seed)
   train <- drawn$train
   b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)])
   s <- task$setting
-  subace <- s$detector == "subace"
-  parameters <- c(s$parameters, progress = FALSE, keep_background = if (subace) TRUE)
+  parameters <- c(s$parameters, progress = FALSE, keep_background = if ("subace" %in% s$detectors) TRUE)
   seconds <- system.time(fit <- with_stream(task$stream, do.call(s$fitter, c(list(b), parameters))))[["elapsed"]]
   if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
-  score <- do.call(stats::predict, c(list(fit, source$images(drawn$test)), if (subace) list(detector = "subace")))$.score
-  scale <- if (subace) c(center = 0, scale = 1) else negative_scale(fit, b)
+  test <- source$images(drawn$test)
+  score <- lapply(s$detectors, function(detector)
+    do.call(stats::predict, c(list(fit, test), if (detector == "subace") list(detector = detector)))$.score)
+  scale <- negative_scale(fit, b)
   threshold <- if (is.null(fit$natural_threshold)) NA else fit$natural_threshold
-  list(score = score, seconds = seconds, center = scale[["center"]], scale = scale[["scale"]],
-       above = sum(score > threshold), ratio = !subace && identical(fit$score_scale, "log"), fit = if (keep_fits) fit)
+  list(score = score, fit = if (keep_fits) fit,
+       facts = data.frame(run = task$run, unit = task$unit, method = s$method, setting = s$setting, detector = s$detectors,
+                          seconds = seconds, center = scale[["center"]], scale = scale[["scale"]],
+                          ratio = identical(fit$score_scale, "log"), above = sum(score[[1]] > threshold)))
 }
 
-new_paper_experiment <- function(tasks, done, protocol, settings, source, seed, seconds) {
-  ran <- !vapply(done, is.null, NA)
-  tasks <- tasks[ran]
-  done <- done[ran]
-  from <- function(list, name, type) vapply(list, `[[`, type, name)
-  setting <- lapply(tasks, `[[`, "setting")
-  frame <- data.frame(run = from(tasks, "run", 1L), unit = from(tasks, "unit", 1L), method = from(setting, "method", ""),
-                      setting = from(setting, "setting", ""), detector = from(setting, "detector", ""),
-                      seconds = from(done, "seconds", 0), center = from(done, "center", 0), scale = from(done, "scale", 0),
-                      ratio = from(done, "ratio", NA), above = from(done, "above", 1L))
+new_paper_experiment <- function(done, protocol, settings, source, seed, seconds) {
+  done <- Filter(Negate(is.null), done)
+  frame <- do.call(rbind, lapply(done, `[[`, "facts"))
   places <- unique(frame[c("run", "unit")])
   key <- test_key(protocol$name, places$run, places$unit)
   tests <- lapply(which(!duplicated(key)), function(i) {
     index <- paper_draw(protocol, source, places$run[i], places$unit[i], seed)$test
     list(index = index, truth = source$is_target(places$unit[i])[index], group = source$group[index])
   })
-  fits <- lapply(done, `[[`, "fit")
+  fits <- unlist(lapply(done, function(d) rep(list(d$fit), nrow(d$facts))), recursive = FALSE)
   structure(list(name = protocol$name, protocol = protocol, settings = settings, tasks = frame,
-                 scores = lapply(done, `[[`, "score"), tests = stats::setNames(tests, unique(key)),
+                 scores = unlist(lapply(done, `[[`, "score"), recursive = FALSE), tests = stats::setNames(tests, unique(key)),
                  fits = if (!all(vapply(fits, is.null, NA))) fits, seed = seed, rng_kind = RNGkind(),
                  version = as.character(utils::packageVersion("fumi")), date = as.character(Sys.Date()),
                  machine = paste(R.version$platform, R.version.string), seconds = seconds),

@@ -6,7 +6,7 @@
 #'
 #' @param name the experiment, see [paper_bags()].
 #' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter` (the name of a
-#'   function), `parameters` and `detector`. `paper_tuning()`: a data frame with one row a method and configuration:
+#'   function), `parameters` and `detectors`. `paper_tuning()`: a data frame with one row a method and configuration:
 #'   the `mean` and `se` of its criterion over folds, and whether it was `chosen`.
 #' @seealso [paper_experiment()]
 #' @examples
@@ -19,10 +19,8 @@ paper_methods <- function(name) {
   tuned <- stored("tuned.rds")[[counterpart(name)]]
   chosen <- lapply(names(tuned), function(method)
     setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters))
-  chosen <- unlist(lapply(chosen, with_average), recursive = FALSE)
-  out <- c(list(own), chosen)
-  if (name == "usps") return(out)
-  unlist(lapply(out, with_subace), recursive = FALSE)
+  if (name == "usps") return(c(list(own), unlist(lapply(chosen, with_average), recursive = FALSE)))
+  lapply(c(list(own), chosen), with_subace)
 }
 
 #' @rdname paper_methods
@@ -32,8 +30,8 @@ paper_tuning <- function(name) {
   do.call(rbind, lapply(names(tuned), function(method) cbind(method = method, tuned[[method]]$tried)))
 }
 
-setting <- function(method, setting, fitter, parameters, detector = "score") {
-  list(method = method, setting = setting, fitter = fitter, parameters = parameters, detector = detector)
+setting <- function(method, setting, fitter, parameters, detectors = "score") {
+  list(method = method, setting = setting, fitter = fitter, parameters = parameters, detectors = detectors)
 }
 
 # A method with random starts also with the scores of several averaged.
@@ -50,8 +48,8 @@ with_average <- function(s) {
 n_averaged <- 8
 
 with_subace <- function(s) {
-  if (s$fitter != "dlfumi" || identical(s$parameters$combine, "average")) return(list(s))
-  list(s, utils::modifyList(s, list(detector = "subace")))
+  if (s$fitter == "dlfumi") s$detectors <- c("score", "subace")
+  s
 }
 
 # The AR faces are not at hand: what was chosen for their counterparts serves them too.

@@ -139,16 +139,18 @@ auc_interval <- function(x, i, auc, n = 500) {
       mean(vapply(cases, weighted_auc, 0, weight))
     })
   })
-  unname(stats::quantile(means, c(0.025, 0.975)))
+  unname(stats::quantile(means, c(0.025, 0.975), na.rm = TRUE))
 }
 
-# People of the positive and negative test images, and which positive is above which negative.
+# People of the positive and negative test images (the images themselves where all targets are one person), and which
+# positive is above which negative.
 auc_parts <- function(i, x) {
   test <- task_test(x, i)
   s <- x$scores[[i]]
   positive <- which(test$truth)
   negative <- which(!test$truth)
-  list(positive = as.character(test$group[positive]), negative = as.character(test$group[negative]),
+  of_one <- length(unique(test$group[positive])) == 1
+  list(positive = as.character(if (of_one) test$index[positive] else test$group[positive]), negative = as.character(test$group[negative]),
        above = outer(s[positive], s[negative], ">") + outer(s[positive], s[negative], "==") / 2)
 }
 

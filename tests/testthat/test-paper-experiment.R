@@ -1,0 +1,104 @@
+small <- list(list(method = "DL-FUMI", setting = "small", fitter = "dlfumi",
+                   parameters = list(n_target = 2, n_background = 4, control = dlfumi_control(max_iter = 5))),
+              list(method = "MI-ACE", setting = "defaults", fitter = "mi_ace"))
+
+few_digits <- function(...) {
+  paper_experiment("usps", small, runs = 2, n_targets = rep(1, 8), n_negative = 4, negative_size = 10, n_test = 5, ...)
+}
+
+test_that("an experiment has a row a task, and all that tables need", {
+  e <- few_digits()
+  expect_equal(nrow(e$tasks), 2 * 10 * 2)
+  expect_equal(lengths(e$scores), rep(50, 40))
+  expect_true(all(is.finite(unlist(e$scores))))
+  expect_equal(unname(lapply(e$tests, function(t) as.vector(table(t$group)))), list(rep(5, 10), rep(5, 10)))
+  expect_equal(e$seed, 2016)
+  expect_equal(e$version, as.character(utils::packageVersion("fumi")))
+  table <- paper_table(e)
+  expect_equal(nrow(table), 4)
+  expect_equal(table$runs, rep(2, 4))
+  expect_true(all(table$mean > 15))
+  expect_output(print(e), "2 runs x 10 units x 2 settings")
+})
+
+test_that("an experiment goes on where it stopped, and other workers change nothing", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  whole <- few_digits()
+  same <- function(e) expect_identical(e$scores, whole$scores)
+  same(few_digits(dir = dir))
+  files <- list.files(dir, full.names = TRUE)
+  expect_length(files, 40)
+  unlink(files[c(1, 17, 40)])
+  same(few_digits(dir = dir))
+  expect_error(few_digits(dir = dir, seed = 1), class = "fumi_error_dir")
+  skip_on_cran()
+  skip_if_not_installed("future")
+  old <- future::plan("multisession", workers = 2)
+  on.exit(future::plan(old), add = TRUE)
+  same(few_digits())
+})
+
+test_that("an experiment that is killed goes on", {
+  skip_on_cran()
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  script <- tempfile(fileext = ".R")
+  writeLines(c(sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")), "library(fumi)",
+               paste0("one <- list(list(method = 'DL-FUMI', setting = 'small', fitter = 'dlfumi', parameters = ",
+                      "list(n_target = 2, n_background = 4, control = dlfumi_control(max_iter = 20))))"),
+               sprintf("e <- paper_experiment('olivetti_person', one, runs = 1, dir = '%s')", dir)), script)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE, stderr = FALSE)
+  for (i in 1:600) if (length(list.files(dir, "rds$")) >= 3) break else Sys.sleep(.05)
+  system2("pkill", c("-9", "-f", basename(script)))
+  Sys.sleep(.2)
+  kept <- length(list.files(dir, "rds$"))
+  expect_gt(kept, 2)
+  expect_lt(kept, 40)
+  one <- list(list(method = "DL-FUMI", setting = "small", fitter = "dlfumi", parameters =
+    list(n_target = 2, n_background = 4, control = dlfumi_control(max_iter = 20))))
+  e <- paper_experiment("olivetti_person", one, runs = 1, units = 1:5, dir = dir)
+  expect_identical(e$scores, paper_experiment("olivetti_person", one, runs = 1, units = 1:5)$scores)
+})
+
+test_that("one fit serves several detectors, and fits are kept on request", {
+  one <- list(list(method = "DL-FUMI", setting = "small", fitter = "dlfumi", detectors = c("score", "subace"),
+                   parameters = list(n_target = 2, n_background = 4, control = dlfumi_control(max_iter = 5))))
+  e <- paper_experiment("olivetti_eyeglasses", one, runs = 1, keep_fits = TRUE)
+  expect_equal(e$tasks$detector, c("score", "subace"))
+  test <- olivetti_images(e$tests[[1]]$index)
+  expect_equal(e$scores, lapply(c("confidence", "subace"), function(d) predict(e$fits[[1]], test, detector = d)$.score))
+})
+
+test_that("the AR experiments run from files to a table", {
+  skip_on_cran()
+  set.seed(401)
+  dir <- make_ar(17)
+  on.exit(unlink(dir, recursive = TRUE))
+  faces <- read_ar(dir, 33, 24)
+  expect_equal(dim(faces$images), c(33, 24, 17 * 2 * 26))
+  one <- function(...) list(list(method = "DL-FUMI", setting = "the paper's parameters", fitter = "dlfumi",
+                                 parameters = paper_protocol(...)$parameters))
+  e <- paper_experiment("ar_sunglasses", one("ar_sunglasses"), runs = 1, data = faces, n_negative = 20)
+  expect_equal(length(e$scores[[1]]), 884 - 700)
+  expect_gt(paper_table(e)$AUC, 0.9)
+  expect_equal(unlist(paper_table(e)[c("paper 1 %", "paper 18.4 %", "paper 41.9 %")], use.names = FALSE), c(97.5, 100, 100))
+
+  old <- Sys.getenv("FUMI_AR_DIR", NA)
+  Sys.setenv(FUMI_AR_DIR = dir)
+  on.exit(if (is.na(old)) Sys.unsetenv("FUMI_AR_DIR") else Sys.setenv(FUMI_AR_DIR = old), add = TRUE)
+  e <- paper_experiment("ar_person", one("ar_person"), runs = 1)
+  test <- e$tests[[1]]
+  expect_equal(c(sum(test$truth), sum(!test$truth)), c(13, 100))
+  expect_true(all(test$group[test$truth] == "w10"))
+  expect_gt(paper_table(e)$AUC, 0.9)
+})
+
+test_that("what cannot be run is refused", {
+  expect_error(paper_experiment("usps", "SVM"), "`methods` must be among", class = "fumi_error_input")
+  expect_error(paper_experiment("usps", list(1)), "`methods`", class = "fumi_error_input")
+  expect_error(paper_experiment("usps", small, runs = 0), "`runs`", class = "fumi_error_input")
+  expect_error(paper_experiment("usps", small, runs = 1, units = 11), "`unit`", class = "fumi_error_input")
+  expect_error(paper_table(paper_experiment("usps", small[2], runs = 1, units = 1, n_test = 5)), "all digits",
+               class = "fumi_error_units")
+})
