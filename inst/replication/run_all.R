@@ -43,7 +43,8 @@ grids <- function(name) list(
     type = c("mi", "MI"), stringsAsFactors = FALSE,
     kernel = c("linear 1", "linear 10", "rbf 1", "rbf 10", "rbf 100", "narrow 10"))),
   `EM-DD` = list("em_dd", expand.grid(scale_type = c("feature", "single", "fixed"), scale_init = c(NA, 3),
-                                      normalize = c("unit", "none"), stringsAsFactors = FALSE)),
+                                      normalize = c("unit", "none"), n_start = if (name == "usps") NA else 5,
+                                      stringsAsFactors = FALSE)),
   MMDL = list("mmdl", expand.grid(n_clusters = c(5, 10, 20), cost = c(1, 10), assign0 = c(FALSE, TRUE))),
   DMIL = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), lambda = c(0.05, 0.005), pool = "noisy-or",
                                   stringsAsFactors = FALSE)),
@@ -56,7 +57,7 @@ grids <- function(name) list(
     model = c("noisy-or", "most-likely-cause"), scale_type = c("feature", "single", "fixed"), normalize = c("unit", "none"),
     n_start = 10, stringsAsFactors = FALSE)),
   eFUMI = list("e_fumi", expand.grid(n_target = c(1, 4), n_background = c(5, 15), gamma = c(0.1, 1, 10))),
-  `single instances` = list("sil", expand.grid(cost = 10^(-2:3), classifier = c("logistic", "svm"),
+  `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),
                                                stringsAsFactors = FALSE)))
 
 # The kernel, its width and the cost of an SVM are one choice.

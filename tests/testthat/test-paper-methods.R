@@ -1,0 +1,25 @@
+test_that("settings are those that were chosen", {
+  for (name in c("usps", "olivetti_eyeglasses", "olivetti_person")) {
+    settings <- paper_methods(name)
+    expect_equal(settings[[1]]$parameters, paper_protocol(name)$parameters)
+    tuning <- paper_tuning(name)
+    expect_true(all(table(tuning$method) <= 12))
+    expect_equal(as.vector(tapply(tuning$chosen, tuning$method, sum)), rep(1, length(unique(tuning$method))))
+    best <- tapply(seq_len(nrow(tuning)), tuning$method, function(i) which(tuning$chosen[i]) == which.max(tuning$mean[i]))
+    expect_true(all(best))
+    for (s in settings) {
+      expect_true(is.function(get(s$fitter)))
+      expect_length(setdiff(names(s$parameters), names(formals(s$fitter))), 0)
+    }
+  }
+  expect_identical(lapply(paper_methods("ar_person"), `[[`, "parameters"),
+                   lapply(paper_methods("olivetti_person"), `[[`, "parameters"))
+})
+
+test_that("every digit method with random starts has an averaged setting", {
+  settings <- paper_methods("usps")
+  averaged <- vapply(settings, function(s) identical(s$parameters$combine, "average"), NA)
+  method <- vapply(settings, `[[`, "", "method")
+  can <- vapply(settings, function(s) "combine" %in% names(formals(s$fitter)), NA)
+  expect_setequal(method[averaged], method[can])
+})

@@ -1,0 +1,92 @@
+# Two runs of three digits with scores that are known.
+made_digits <- function() {
+  protocol <- paper_protocol("usps")
+  protocol$units <- 0:2
+  tasks <- expand.grid(unit = 0:2, run = 1:2)
+  tasks <- data.frame(run = tasks$run, unit = tasks$unit, method = "DL-FUMI", setting = "made", detector = "score", seconds = 1,
+                      center = c(0, 0, 5), scale = 1, ratio = FALSE, above = NA)
+  # run 1: the third digit's scores are 5 too large throughout
+  scores <- list(c(3, 0, 0), c(0, 3, 0), c(5, 5, 8), c(1, 0, 0), c(0, 1, 0), c(5, 5, 6))
+  tests <- list(`run 1` = list(index = 1:3, group = 0:2), `run 2` = list(index = 1:3, group = 0:2))
+  structure(list(name = "usps", protocol = protocol, tasks = tasks, scores = scores, tests = tests, seed = 1,
+                 version = "0", date = ""), class = "paper_experiment")
+}
+
+test_that("accuracy is counted over runs, with raw scores and on one scale", {
+  table <- paper_table(made_digits())
+  expect_equal(table$setting, c("made, one scale", "made"))
+  expect_equal(table$mean, c(100, 100 / 3))
+  expect_equal(table$sd, c(0, 0))
+  expect_equal(table$paper, c(86.5, 86.5))
+  expect_output(print(table), "100.0")
+})
+
+made_detection <- function() {
+  tasks <- data.frame(run = 1:2, unit = 1L, method = "EM-DD", setting = "made", detector = "score", seconds = 1, center = 0,
+                      scale = 1, ratio = FALSE, above = NA)
+  tests <- list(list(index = 1:6, truth = c(TRUE, TRUE, FALSE, FALSE, FALSE, FALSE), group = c(1, 2, 1, 2, 3, 3)))
+  tests <- stats::setNames(c(tests, tests), c("run 1 unit 1", "run 2 unit 1"))
+  structure(list(name = "olivetti_eyeglasses", protocol = paper_protocol("olivetti_eyeglasses"), tasks = tasks, tests = tests,
+                 scores = list(c(6, 5, 4, 3, 2, 1), c(6, 1, 2, 3, 4, 5)), seed = 1, version = "0", date = ""), class = "paper_experiment")
+}
+
+test_that("rates and AUC are means over runs, with an interval around them", {
+  table <- paper_table(made_detection())
+  expect_equal(table$AUC, (1 + .5) / 2)
+  expect_equal(table[["1 %"]], 100 * mean(c(1, .5)))
+  expect_equal(table[["paper 18.4 %"]], 93.8)
+  expect_true(table$low <= table$AUC && table$high >= table$AUC)
+})
+
+test_that("resampling weighs pairs of images by their people", {
+  x <- made_detection()
+  case <- auc_parts(2, x)
+  ones <- c(`1` = 1, `2` = 1, `3` = 1)
+  expect_equal(weighted_auc(case, ones), .5)
+  # without person 2: image 1 against images 3, 5 and 6
+  expect_equal(weighted_auc(case, c(`1` = 1, `2` = 0, `3` = 2)), 1)
+})
+
+test_that("what is kept of an experiment gives the same table", {
+  digits <- made_digits()
+  expect_equal(paper_table(compact_experiment(digits)), paper_table(digits))
+  detection <- made_detection()
+  expect_equal(paper_table(compact_experiment(detection)), paper_table(detection))
+  expect_type(compact_experiment(detection)$scores[[2]], "integer")
+})
+
+test_that("stored tables have what they promise", {
+  for (name in c("usps", "olivetti_eyeglasses", "olivetti_person")) {
+    x <- stored_experiment(name)
+    expect_equal(x$seed, 2016)
+    for (field in c("date", "version", "machine", "command", "rng_kind")) expect_true(length(x[[field]]) > 0)
+    table <- paper_table(name)
+    expect_true(all(table$runs == 10))
+    expect_false(is.unsorted(-(if (name == "usps") table$mean else table$AUC)))
+    settings <- unique(paste(table$method, table$setting))
+    expect_equal(length(settings), nrow(table))
+  }
+  expect_equal(names(paper_table("usps")), c("method", "setting", "mean", "sd", "runs", "paper"))
+  expect_error(paper_table("mnist"), class = "fumi_error_input")
+  expect_error(paper_table(1), class = "fumi_error_input")
+  size <- sum(file.size(list.files(system.file("extdata", package = "fumi"), full.names = TRUE)))
+  expect_lt(size, 1.5e6)
+})
+
+# One replicate of each experiment, run anew: all methods but those that take long.
+rerun <- function(name, unit, methods) {
+  x <- stored_experiment(name)
+  again <- Filter(function(s) s$method %in% methods && !grepl("averaged", s$setting), paper_methods(name))
+  e <- paper_experiment(name, again, runs = 1, units = unit)
+  key <- function(t) paste(t$run, t$unit, t$method, t$setting, t$detector)
+  at <- match(key(e$tasks), key(x$tasks))
+  expect_false(anyNA(at))
+  for (i in seq_along(at)) expect_equal(e$scores[[i]], x$scores[[at[i]]], tolerance = 1e-6)
+}
+
+test_that("a stored replicate of each experiment can be had again", {
+  skip_on_cran()
+  rerun("usps", 3, c("DL-FUMI", "mi-SVM", "EM-DD", "DMIL", "MI-ACE"))
+  rerun("olivetti_eyeglasses", 1, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
+  rerun("olivetti_person", 7, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
+})
