@@ -93,7 +93,7 @@ sort_instances <- function(b) {
   mixture <- colSums(b$x * cos(seq_len(nrow(b$x))))
   place <- sprintf("%012.1f", rank(mixture))
   contents <- vapply(split(place, b$bag), function(part) paste(sort(part), collapse = " "), "")
-  sorted <- order(!in_positive(b), mixture, rank(contents)[b$bag])
+  sorted <- order(!in_positive(b), mixture, rank(contents, ties.method = "first")[b$bag])
   b$x <- b$x[, sorted, drop = FALSE]
   number <- unique(b$bag[sorted])
   b$bag <- match(b$bag[sorted], number)

@@ -56,8 +56,8 @@
 #'   \item{is_target}{logical, one an instance, in the order given: whether the fit takes it for a target; for
 #'     `"MI"`, whether it stands for its bag}
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"`, `"max_iter"`, or
-#'     `"interrupt"`: Ctrl-C, as soon as the SVM at work is done, keeps the last one, with a warning; `converged`
-#'     is `TRUE`, `"cycle"` or `FALSE`}
+#'     `"interrupt"`: Ctrl-C, heard when the SVM at work is done, keeps the last whole iteration, with a
+#'     warning; `converged` is `TRUE`, `"cycle"` or `FALSE`}
 #'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses `thresholds`, chosen on the
 #'     training bags, unless told otherwise}
 #'   [loss_path()] gives the objective by iteration. The score is \eqn{f(x)}; `coef()` gives the weights of a

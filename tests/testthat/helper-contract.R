@@ -9,16 +9,17 @@ mil_methods <- list(
   mi_svm = function(b, ...) mi_svm(b, ...),
   mi_svm_rbf = function(b, ...) mi_svm(b, ..., type = "MI", kernel = "rbf"),
   miles = function(b, ...) miles(b, ...),
-  e_fumi = function(b, ...) e_fumi(b, ..., gamma = 1),
+  e_fumi = function(b, ...) e_fumi(b, ...),
   mi_ace = function(b, ...) mi_ace(b, ...),
   mi_smf = function(b, ...) mi_ace(b, ..., type = "smf"),
-  mmdl = function(b, ...) mmdl(b, ..., n_clusters = 3),
-  mmdl_published = function(b, ...) mmdl(b, ..., n_clusters = 3, assign0 = TRUE, resample = FALSE),
+  mmdl = function(b, ...) mmdl(b, ...),
+  mmdl_published = function(b, ...) mmdl(b, ..., assign0 = TRUE, resample = FALSE),
   sil = function(b, ...) sil(b, ...))
 
+# Bags that every method separates with its defaults.
 contract_bags <- function() {
   set.seed(101)
-  b <- sim_bags(n_bags = 40, bag_size = 6, n_features = 15, n_background = 3, noise = .05)
+  b <- sim_bags(n_bags = 40, bag_size = 6, n_features = 15, n_background = 1)
   colnames_of <- paste0("f", seq_len(15))
   d <- as.data.frame(b)
   x <- as.matrix(b)
@@ -30,6 +31,10 @@ seeded <- function(fit, ...) {
   set.seed(102)
   fit(...)
 }
+
+# Arguments that give a method the same start whatever the order of the data, where `set.seed()` does not:
+# the first target atoms of DL-FUMI are means of random instances.
+same_start <- list(dlfumi = list(init = list(dictionary = diag(15)[, 1:4])))
 
 # The inputs that every fitter refuses, each with its class.
 bad_inputs <- function() {
@@ -80,6 +85,7 @@ expect_mil_contract <- function(fit) {
   expect_equal(nrow(predict(model, x[0, ])), 0)
   expect_equal(predict(model, b, level = "bag")$.score, unname(pool_bags(s$.score, d$bag)))
   expect_equal(levels(predict(model, b, type = "class")$.pred_class), c("0", "1"))
+  expect_true(all(abs(predict(model, b, type = "prob")$.prob - .5) <= .5))
   expect_equal(predict(model, x[, 15:1])$.score, s$.score, tolerance = 1e-10)
   expect_equal(predict(model, cbind(x, extra = 1))$.score, s$.score, tolerance = 1e-10)
   expect_error(predict(model, x[, -1]), class = "fumi_error_column")
@@ -107,17 +113,48 @@ expect_mil_contract <- function(fit) {
   for (bad in bad_inputs())
     expect_error(do.call(fit, bad[[1]]), class = bad[[2]])
   expect_error(fit(b, normalise = "unit"), "did you mean `normalize`", class = "fumi_error_argument")
-  expect_silent(seeded(fit, b, progress = FALSE))
 }
 
-# Fits and predicts 700 instances of 4980 features without anything of size 4980 x 4980 (198 MB).
-# `quick` holds arguments that keep a slow method short.
+# The order of instances, within bags and across them, the order of the bags and their names change no score.
+expect_order_free <- function(fit, start) {
+  b <- contract_bags()
+  x <- as.matrix(b)
+  d <- as.data.frame(b)
+  scores <- function(order, bag = d$bag) {
+    model <- do.call(seeded, c(list(fit, x[order, ], bag[order], d$label[order]), start))
+    predict(model, x)$.score
+  }
+  given <- scores(seq_along(d$bag))
+  set.seed(103)
+  ids <- unique(d$bag)
+  orders <- list(within = order(match(d$bag, ids), runif(nrow(x))), of_bags = order(match(d$bag, sample(ids))),
+                 all = sample(nrow(x)))
+  for (name in names(orders))
+    expect_lt(max(abs(scores(orders[[name]]) - given)), 1e-8, label = paste("change by order", name))
+  expect_lt(max(abs(scores(orders$all, paste0("bag", sample(ids))[match(d$bag, ids)]) - given)), 1e-8)
+}
+
+# A bar that counts up and is closed, on request, with the same fit; nothing without; an option is the default.
+expect_progress <- function(fit) {
+  b <- contract_bags()
+  old <- options(cli.progress_handlers_force = "logger", fumi.progress = NA)
+  on.exit(options(old))
+  expect_error(fit(b), "`progress`", class = "fumi_error_input")
+  bar <- capture.output(type = "message", shown <- capture.output(with_bar <- seeded(fit, b, progress = TRUE)))
+  expect_match(shown[1], " 0/[0-9]+ created$")
+  expect_match(shown[length(shown)], " [1-9][0-9]*/[0-9]+ terminated \\(done\\)$")
+  expect_silent(without <- seeded(fit, b, progress = FALSE))
+  expect_identical(with_bar, without)
+}
+
+# Fits, with a bar, and predicts 700 instances of 4980 features without anything of size 4980 x 4980
+# (198 MB). `quick` holds arguments that keep a slow method short.
 expect_no_square <- function(fit, quick) {
   set.seed(103)
   b <- sim_bags(n_bags = 70, bag_size = 10, n_features = 4980)
   gc(reset = TRUE)
   before <- sum(gc()[, 2])
-  model <- do.call(fit, c(list(b), quick))
+  bar <- capture.output(type = "message", model <- do.call(fit, c(list(b), quick, progress = TRUE)))
   expect_true(all(is.finite(predict(model, b)$.score)))
   expect_lt(sum(gc()[, 6]) - before, 600)
 }
@@ -125,3 +162,9 @@ expect_no_square <- function(fit, quick) {
 quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10), em_dd = list(n_start = 1),
                         dmil = list(max_iter = 3), dmil_gmean = list(max_iter = 3),
                         e_fumi = list(max_iter = 5), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
+
+# Arguments that keep an iterative method at work until it is interrupted.
+endless_arguments <- list(dlfumi = list(control = dlfumi_control(max_iter = 1e5, tol = 0)),
+                          dmil = list(max_iter = 1e5, tol = 0), dmil_gmean = list(max_iter = 1e5, tol = 0),
+                          diverse_density = list(n_start = 1000), em_dd = list(n_start = 1000),
+                          e_fumi = list(max_iter = 1e5, tol = 0), mmdl = list(n_start = 300, n_clusters = 2))

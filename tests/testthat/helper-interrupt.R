@@ -1,22 +1,68 @@
-# Runs `lines` in an R process of its own, which make a list `result`; sends it an interrupt a second
-# after they begin, and returns the list. Warnings are gathered, by class, in `warned`.
-interrupted <- function(lines) {
+# Starts an R process of its own that runs `lines`, in which `out` is the name of a file; returns that name.
+apart <- function(lines) {
   script <- tempfile(fileext = ".R")
   out <- tempfile()
-  on.exit(unlink(c(script, out)))
-  writeLines(c(
-    sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")), "library(fumi)",
-    sprintf("cat(Sys.getpid(), file = '%s')", out), "warned <- NULL",
+  writeLines(c(sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")), "library(fumi)",
+               sprintf("out <- '%s'", out), lines), script)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE,
+          stderr = FALSE)
+  out
+}
+
+# What such a process has saved in `out`, a list, once it is there.
+saved <- function(out) {
+  expect_true(wait_for(function() file.exists(out) && is.list(readRDS(out))))
+  readRDS(out)
+}
+
+wait_for <- function(ok) for (i in 1:900) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
+
+# Runs `lines`, which make a list `result`, in an R process of its own; sends it an interrupt a second
+# after they begin, and returns the list. Warnings are gathered, by class, in `warned`.
+interrupted <- function(lines) {
+  out <- apart(c(
+    "cat(Sys.getpid(), file = out)", "warned <- NULL",
     "withCallingHandlers({", lines,
     "}, warning = function(w) { warned <<- c(warned, class(w)); invokeRestart('muffleWarning') })",
-    sprintf("saveRDS(c(result, list(warned = warned)), '%s')", out)), script)
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE,
-          stdout = FALSE, stderr = FALSE)
-  wait_for <- function(ok) for (i in 1:600) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
+    "saveRDS(c(result, list(warned = warned)), out)"))
   expect_true(wait_for(function() file.exists(out) && length(scan(out, quiet = TRUE)) == 1))
   pid <- scan(out, quiet = TRUE)
   Sys.sleep(1)
   tools::pskill(pid, tools::SIGINT)
-  expect_true(wait_for(function() is.list(readRDS(out))))
-  readRDS(out)
+  saved(out)
+}
+
+# interrupt_fit() of every method, in two processes of their own.
+interrupted_fits <- function(methods) {
+  helpers <- sprintf("source('%s')", normalizePath(test_path(c("helper-contract.R", "helper-interrupt.R"))))
+  part <- split(methods, seq_along(methods) %% 2)
+  outs <- lapply(part, function(names)
+    apart(c(helpers, sprintf("saveRDS(lapply(%s, interrupt_fit), out)", paste(deparse(names), collapse = "")))))
+  unlist(lapply(outs, saved), recursive = FALSE)
+}
+
+# Fits `method` to bags that take it some seconds, the quicker methods to more of them, sends this process an interrupt after the first one, and
+# says what came of it and whether the next fit is sound.
+interrupt_fit <- function(method, delay = 1) {
+  fit <- mil_methods[[method]]
+  set.seed(104)
+  size <- if (method == "sil") c(300, 2500) else if (method %in% names(endless_arguments)) c(200, 50) else c(350, 300)
+  b <- sim_bags(n_bags = size[1], bag_size = 10, n_features = size[2], noise = .5)
+  few <- as.matrix(b)[1:9, ]
+  usable <- function(model) all(is.finite(predict(model, few)$.score))
+  warned <- NULL
+  whole <- function() {
+    model <- do.call(fit, c(list(b), endless_arguments[[method]]))
+    if (identical(model$stop_reason, "interrupt") && usable(model)) "kept" else "not interrupted"
+  }
+  stopped <- function(e) class(e)[1]
+  system(sprintf("(sleep %g; kill -INT %d) &", delay, Sys.getpid()))
+  seconds <- system.time(outcome <- tryCatch(
+    withCallingHandlers(whole(), warning = function(w) {
+      warned <<- c(warned, class(w))
+      invokeRestart("muffleWarning")
+    }), interrupt = stopped, fumi_error_interrupt = stopped))[["elapsed"]]
+  if (outcome == "not interrupted") tryCatch(Sys.sleep(delay + 1), interrupt = identity)
+  next_fit <- fit(sim_bags(n_bags = 10, n_features = ncol(few)))
+  list(method = method, outcome = outcome, warned = warned, seconds = seconds - delay, again = usable(next_fit))
 }

@@ -99,3 +99,44 @@ test_that("a loop keeps what is done when it is interrupted", {
   expect_error(run(3, 1, "error"), class = "fumi_error_interrupt")
   expect_error(keep_until_interrupt(2, function(i) stop("other")), "other")
 })
+
+test_that("an iteration that is interrupted ends with what it has, if that is anything", {
+  for (stopped in list(function() rlang::interrupt(), function() check_status("interrupt"))) {
+    state <- NULL
+    iterate <- function(n) {
+      for (i in seq_len(4)) if (i > n) stopped() else state <<- i
+      "max_iter"
+    }
+    expect_identical(until_interrupt(iterate(2), !is.null(state)), "interrupt")
+    expect_identical(state, 2L)
+    expect_identical(until_interrupt(iterate(4), FALSE), "max_iter")
+    expect_error(until_interrupt(iterate(0), FALSE), class = "fumi_error_interrupt")
+  }
+  expect_error(until_interrupt(stop("other"), TRUE), "other")
+  expect_silent(warn_interrupted(structure(list(1), interrupted = FALSE), 3, NULL))
+  expect_warning(warn_interrupted(structure(list(1, 2), interrupted = TRUE), 3, NULL), "start 2 of 3",
+                 class = "fumi_warning_interrupt")
+})
+
+test_that("sorted bags are the same bags, in an order that is not the user's", {
+  set.seed(1)
+  x <- matrix(rnorm(60), 20)
+  x[c(2, 7, 12, 17), ] <- 0                         # the same instance in many bags
+  x[5:6, ] <- x[3:4, ]                              # and one bag twice
+  x[11, ] <- x[1, ]
+  bag <- rep(letters[1:10], each = 2)
+  label <- rep(1:0, each = 10)
+  b <- bags(x, bag, label, truth = label == 1)
+  sorted <- sort_instances(b)
+  expect_equal(in_user_order(sorted, sorted$x), t(x))
+  expect_equal(in_user_order(sorted, sorted$ids[sorted$bag]), bag)
+  expect_equal(in_user_order(sorted, sorted$label[sorted$bag]), label == 1)
+  expect_equal(in_user_order(sorted, sorted$truth), label == 1)
+  expect_equal(unique(sorted$bag), 1:10)
+  expect_true(all(in_positive(sorted) == sorted$label[sorted$bag]))
+  for (i in 1:5) {
+    mixed <- sample(20)
+    other <- sort_instances(bags(x[mixed, ], bag[mixed], label[mixed]))
+    for (part in c("x", "bag", "label")) expect_identical(other[[part]], sorted[[part]])
+  }
+})

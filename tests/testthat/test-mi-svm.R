@@ -85,6 +85,13 @@ test_that("a cycle ends the fit and its best member is kept", {
   expect_equal(fit$stop_reason, "max_iter")
 })
 
+test_that("an interrupt keeps the last SVM that is done", {
+  step <- function(target) if (target < 3) list(target = target + 1, objective = -target) else rlang::interrupt()
+  fit <- alternate(1, step, 50)
+  expect_equal(fit, list(target = 3, objective = -2, path = c(-1, -2), stop_reason = "interrupt", converged = FALSE))
+  expect_error(alternate(3, step, 50), class = "fumi_error_interrupt")
+})
+
 test_that("folded weights give the scores of the kernel", {
   set.seed(5)
   b <- sim_bags(n_bags = 16, noise = .3)

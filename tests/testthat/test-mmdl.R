@@ -101,6 +101,18 @@ test_that("without resampling only the k-means seeds are drawn", {
   expect_equal(mmdl(b, n_clusters = 1, resample = FALSE)$weights, one$weights)
 })
 
+test_that("an interrupt keeps the last whole iteration", {
+  set.seed(9)
+  b <- mmdl_bags()
+  x <- t(b$x)
+  spec <- mmdl(b, resample = FALSE)$spec
+  run <- function(max_iter, report) mmdl_run(x, b, rep_len(1:3, b$n_positive), NULL, replace(spec, "max_iter", max_iter), report)
+  cut <- run(5, function(it, objective) if (it == 2) rlang::interrupt())
+  expect_equal(cut[c("n_iter", "stop_reason")], list(n_iter = 2L, stop_reason = "interrupt"))
+  whole <- run(2, NULL)
+  expect_equal(cut[c("weights", "z", "objective")], whole[c("weights", "z", "objective")])
+})
+
 test_that("several starts are kept by their objective, or averaged", {
   set.seed(8)
   b <- mmdl_bags()

@@ -403,3 +403,11 @@ test_that("a logistic curve on bag scores stands in for a probability, with Plat
   expect_equal(fit$logistic, unname(coef(by_hand)), tolerance = 1e-6)
   expect_equal(prob_instances.default(fit, b$x), plogis(fit$logistic[1] + fit$logistic[2] * predict(fit, b)$.score))
 })
+
+test_that("scores that are all the same give a constant probability, the share of positive bags", {
+  b <- bags(matrix(1:20, 10), 1:10, rep(1:0, c(2, 8)))
+  same <- list(fit = function(x, y) NULL, score = function(model, x) rep(3, nrow(x)))
+  fit <- sil(b, classifier = same)
+  share <- (2 * (3 / 4) + 8 * (1 / 10)) / 10       # of Platt's targets
+  expect_equal(predict(fit, b, type = "prob")$.prob, rep(share, 10))
+})
