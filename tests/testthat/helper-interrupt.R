@@ -15,7 +15,7 @@ saved <- function(out) {
   readRDS(out)
 }
 
-wait_for <- function(ok) for (i in 1:900) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
+wait_for <- function(ok) for (i in 1:3000) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
 
 # Runs `lines`, which make a list `result`, in an R process of its own; sends it an interrupt a second
 # after they begin, and returns the list. Warnings are gathered, by class, in `warned`.
@@ -41,28 +41,33 @@ interrupted_fits <- function(methods) {
   unlist(lapply(outs, saved), recursive = FALSE)
 }
 
-# Fits `method` to bags that take it some seconds, the quicker methods to more of them, sends this process an interrupt after the first one, and
-# says what came of it and whether the next fit is sound.
-interrupt_fit <- function(method, delay = 1) {
+# Fits `method` to bags that take it some seconds, the quicker methods to more of them, sends this process an
+# interrupt after `delay` seconds, and says what came of it and whether the next fit is sound. Seconds are those
+# of the processor, and one that comes too early to find anything whole is sent again, later: other processes
+# may be at work.
+interrupt_fit <- function(method, delay = .5) {
   fit <- mil_methods[[method]]
+  keeps <- method %in% names(endless_arguments)
+  size <- if (method == "sil") c(300, 2500) else if (keeps) c(200, 50) else c(350, 300)
   set.seed(104)
-  size <- if (method == "sil") c(300, 2500) else if (method %in% names(endless_arguments)) c(200, 50) else c(350, 300)
   b <- sim_bags(n_bags = size[1], bag_size = 10, n_features = size[2], noise = .5)
   few <- as.matrix(b)[1:9, ]
   usable <- function(model) all(is.finite(predict(model, few)$.score))
   warned <- NULL
   whole <- function() {
+    system(sprintf("(sleep %g; kill -INT %d) &", delay, Sys.getpid()))
     model <- do.call(fit, c(list(b), endless_arguments[[method]]))
     if (identical(model$stop_reason, "interrupt") && usable(model)) "kept" else "not interrupted"
   }
   stopped <- function(e) class(e)[1]
-  system(sprintf("(sleep %g; kill -INT %d) &", delay, Sys.getpid()))
-  seconds <- system.time(outcome <- tryCatch(
+  time <- system.time(outcome <- tryCatch(
     withCallingHandlers(whole(), warning = function(w) {
       warned <<- c(warned, class(w))
       invokeRestart("muffleWarning")
-    }), interrupt = stopped, fumi_error_interrupt = stopped))[["elapsed"]]
+    }), interrupt = stopped, fumi_error_interrupt = stopped))
+  if (keeps && outcome %in% c("interrupt", "fumi_error_interrupt") && delay < 10)
+    return(interrupt_fit(method, 4 * delay))
   if (outcome == "not interrupted") tryCatch(Sys.sleep(delay + 1), interrupt = identity)
   next_fit <- fit(sim_bags(n_bags = 10, n_features = ncol(few)))
-  list(method = method, outcome = outcome, warned = warned, seconds = seconds - delay, again = usable(next_fit))
+  list(method = method, outcome = outcome, warned = warned, seconds = sum(time[1:2]) - delay, again = usable(next_fit))
 }

@@ -18,7 +18,7 @@ test_that("every method can be interrupted, keeps what is whole, and fits again"
     expect_lt(one$seconds, 3, label = paste("seconds that an interrupt of", one$method, "takes"))
     keeps <- one$method %in% names(endless_arguments)
     expect_true(one$outcome %in% c("kept", if (!keeps) c("interrupt", "fumi_error_interrupt")),
-                label = paste0(one$method, " (", one$outcome, ") ends as it should"))
+                label = paste0("an interrupt of ", one$method, " (", one$outcome, ") ends as it should"))
     if (one$outcome == "kept") expect_true("fumi_warning_interrupt" %in% one$warned, label = one$method)
     expect_true(one$again, label = paste("the next fit of", one$method))
   }
