@@ -9,6 +9,19 @@ portable <- function() {
   identical(getOption("fumi.simd", Sys.getenv("FUMI_SIMD")), "portable")
 }
 
+# Remembers the process that loaded the package.
+loaded <- new.env(parent = emptyenv())
+.onLoad <- function(libname, pkgname) loaded$pid <- Sys.getpid()
+
+# The number of threads: as given, else by option, else by environment, else 1. A forked process gets 1,
+# because OpenMP's threads do not live on in it.
+n_threads <- function(threads = NULL, call = rlang::caller_env()) {
+  if (Sys.getpid() != loaded$pid) return(1L)
+  if (is.null(threads)) threads <- getOption("fumi.threads")
+  if (!is.null(threads)) return(check_count(threads, "fumi.threads", call = call))
+  check_count(utils::type.convert(Sys.getenv("FUMI_THREADS", "1"), as.is = TRUE), "FUMI_THREADS", call = call)
+}
+
 # Nothing that the core left unfinished goes on to the user.
 check_status <- function(status, call = rlang::caller_env(2)) {
   if (status == "interrupt")

@@ -126,6 +126,9 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
 #'   represented instance in its place (of a positive bag for a target atom, of a negative
 #'   bag for a background atom), `"keep"` leaves it as it was, `"drop"` removes it (never the
 #'   last of its kind).
+#' @param threads number of threads; `NULL`: that of `options(fumi.threads = )`, else of the environment
+#'   variable `FUMI_THREADS`, else 1. `predict()` goes by the last two. It changes no bit of a result, and in a
+#'   forked process (`parallel::mclapply()`) it is always 1.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A list, for the argument `control` of [dlfumi()].
 #' @examples
@@ -133,7 +136,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
 #' @export
 dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, max_iter = 100,
                            tol = NULL, solver = NULL, gap = 1e-6,
-                           dead = c("resample", "keep", "drop"), ...) {
+                           dead = c("resample", "keep", "drop"), threads = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   variant <- check_choice(variant, c("paper", "matlab", "exact"), "variant")
   if (is.null(tol)) tol <- if (variant == "exact") 1e-6 else 1e-8
@@ -145,7 +148,8 @@ dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, 
        tol = check_number(tol, "tol", min = 0),
        solver = check_choice(solver, solvers, "solver"),
        gap = check_number(gap, "gap", above = 0, max = 1),
-       dead = check_choice(dead, c("resample", "keep", "drop"), "dead"))
+       dead = check_choice(dead, c("resample", "keep", "drop"), "dead"),
+       threads = if (!is.null(threads)) check_count(threads, "threads"))
 }
 
 check_dlfumi_control <- function(control, call = rlang::caller_env()) {
@@ -209,7 +213,7 @@ dlfumi_par <- function(spec) {
     match(control$solver, c("ista", "active")) - 1,
     match(control$dead, c("resample", "keep", "drop")) - 1,
     spec$n_target, control$inner, control$max_iter, control$variant == "matlab", portable(),
-    spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap)
+    spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap, n_threads(control$threads))
 }
 
 dlfumi_run <- function(b, scale, start, spec, report, call) {
@@ -353,7 +357,7 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) 
   lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
   out <- .Call(ffi_dlfumi_confidence, x, instance_scale(x, object$normalize),
                unname(object$dictionary), object$n_target, lambda, coding == "separate",
-               if (is.null(coding_steps)) 0L else coding_steps, portable())
+               if (is.null(coding_steps)) 0L else coding_steps, portable(), n_threads())
   check_status(out$status)
   if (!all(is.finite(out$confidence)))
     stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
@@ -417,7 +421,7 @@ code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rl
   lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
   out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,
                if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call),
-               portable())
+               portable(), n_threads())
   check_status(out$status, call)
   rownames(out$codes) <- colnames(object$dictionary)
   out$codes

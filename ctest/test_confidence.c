@@ -20,7 +20,7 @@ static double *codes_on(const fumi_data *x, int K, const double *D, double lambd
   recorder r = {0};
   const fumi_host host = host_of(&r);
   double *A = doubles((ptrdiff_t)K * x->N), gap;
-  CHECK(fumi_code(x, K, D, lambda, steps, 1, A, &gap, &host) == FUMI_OK);
+  CHECK(fumi_code(x, K, D, lambda, steps, 1, 2, A, &gap, &host) == FUMI_OK);
   return A;
 }
 
@@ -32,7 +32,7 @@ static void check_confidence(const fumi_data *x, int T, int M, int separate, int
   double *confidence = doubles(x->N), *r_bg = doubles(x->N);
   recorder r = {0};
   const fumi_host host = host_of(&r);
-  CHECK(dlfumi_confidence(x, T, K, D, LAMBDA, LAMBDA_SEPARATE, separate, steps, 0, confidence,
+  CHECK(dlfumi_confidence(x, T, K, D, LAMBDA, LAMBDA_SEPARATE, separate, steps, 0, 2, confidence,
                           r_bg, &host) == FUMI_OK);
   for (int i = 0; i < x->N; i++) {
     const double *a = separate ? fumi_ccol(A_background, M, i) : fumi_ccol(A, K, i) + T;

@@ -124,6 +124,29 @@ static void check_fit(problem q) {
 
 static void test_fit(void) { with_problems(check_fit); }
 
+/* Threads: the same bits for any number of them. */
+static void test_threads(void) {
+  for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++)
+    for (int s = 0; s < N_SHAPES; s++) {
+      problem q = random_problem(s == 0 ? (shape){5, 2, 3, 300, 900} : SHAPES[s]);
+      q.par.variant = (dlfumi_variant)variant;
+      q.par.portable = s % 2;
+      problem one = twin(&q);
+      recorder first = {0};
+      CHECK(fit(&one, &first) == FUMI_MAXIT);
+      for (int threads = 2; threads <= 9; threads += 7) {
+        problem many = twin(&q);
+        recorder r = {0};
+        many.par.threads = threads;
+        CHECK(fit(&many, &r) == FUMI_MAXIT);
+        check_same(&many, &one, 0);
+        CHECK(worst_difference(many.s.trace, one.s.trace, DLFUMI_TERMS * one.s.n_iter) == 0);
+        CHECK(many.s.worst_gap == one.s.worst_gap);
+      }
+      arena_release();
+    }
+}
+
 /* A shorter run is the beginning of a longer one. */
 static void test_max_iter(void) {
   for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++) {
@@ -343,6 +366,7 @@ int main(void) {
   RUN(test_objective);
   RUN(test_small_residuals);
   RUN(test_fit);
+  RUN(test_threads);
   RUN(test_max_iter);
   RUN(test_convergence);
   RUN(test_dead_resample);

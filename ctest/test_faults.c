@@ -1,24 +1,26 @@
 /* A host without memory and a host that says stop, at each place where the core asks. */
 #include "problem.h"
 
-static const shape SHAPE = {15, 2, 4, 110, 105}; /* two blocks of each label */
+static const shape SMALL = {15, 2, 4, 110, 105}; /* two blocks of each label */
+static const shape LONG = {3, 1, 2, 6500, 6600}; /* polled in the middle of a pass */
 
 /* Each runs one entry of the core on a problem of its own, always the same. */
 typedef fumi_status entry_run(const fumi_host *host);
 
-static problem fixed_problem(dlfumi_variant variant, dlfumi_solver solver) {
+static problem fixed_problem(shape z, dlfumi_variant variant, dlfumi_solver solver) {
   random_state = 7;
-  problem q = random_problem(SHAPE);
+  problem q = random_problem(z);
   q.par.variant = variant;
   q.par.solver = solver;
   q.par.max_iter = 4;
+  q.par.threads = 2;
   const double *p = q.s.p;
   q.s = start_state(&q.x, &q.par, q.s.D, q.s.A);
   memcpy(q.s.p, p, sizeof(double) * (size_t)q.x.N_pos);
   return q;
 }
 
-static problem paper_problem(void) { return fixed_problem(DLFUMI_PAPER, DLFUMI_ISTA); }
+static problem paper_problem(void) { return fixed_problem(SMALL, DLFUMI_PAPER, DLFUMI_ISTA); }
 
 static fumi_status run_fit(const fumi_host *host) {
   problem q = paper_problem();
@@ -37,14 +39,14 @@ static fumi_status run_start_codes(const fumi_host *host) {
 
 static fumi_status run_confidence(const fumi_host *host) {
   problem q = paper_problem();
-  return dlfumi_confidence(&q.x, q.par.T, q.par.K, q.s.D, .05, .05, 1, 0, 1, doubles(q.x.N),
+  return dlfumi_confidence(&q.x, q.par.T, q.par.K, q.s.D, .05, .05, 1, 0, 1, 2, doubles(q.x.N),
                            doubles(q.x.N), host);
 }
 
 static fumi_status run_code(const fumi_host *host) {
   problem q = paper_problem();
   double gap;
-  return fumi_code(&q.x, q.par.K, q.s.D, .05, 10, 1, q.s.A, &gap, host);
+  return fumi_code(&q.x, q.par.K, q.s.D, .05, 10, 1, 2, q.s.A, &gap, host);
 }
 
 static fumi_status run_kmeans(const fumi_host *host) {
@@ -111,9 +113,9 @@ static void check_sane(const problem *q) {
 
 /* The dictionary, p and trace that a run of n_iter iterations returns; of exact codes, the
  * codes too. Before the first whole iteration there is only the dictionary of the start. */
-static void check_last_whole_iteration(const problem *q) {
+static void check_last_whole_iteration(const problem *q, shape z) {
   const dlfumi_variant variant = q->par.variant;
-  problem whole = fixed_problem(variant, q->par.solver);
+  problem whole = fixed_problem(z, variant, q->par.solver);
   const ptrdiff_t size = (ptrdiff_t)q->x.d * q->par.K;
   const int n = q->s.n_iter;
   recorder r = {0};
@@ -129,9 +131,9 @@ static void check_last_whole_iteration(const problem *q) {
 }
 
 /* One run for each place to stop; returns 0 when the run came to its end instead. */
-static int check_stopped_fit(dlfumi_variant variant, dlfumi_solver solver, int stop_at,
+static int check_stopped_fit(shape z, dlfumi_variant variant, dlfumi_solver solver, int stop_at,
                              int *n_iter) {
-  problem q = fixed_problem(variant, solver);
+  problem q = fixed_problem(z, variant, solver);
   recorder r = {.stop_at = stop_at};
   const fumi_host host = host_of(&r);
   const fumi_status status = dlfumi_fit(&q.x, &q.par, &q.s, &host);
@@ -142,30 +144,32 @@ static int check_stopped_fit(dlfumi_variant variant, dlfumi_solver solver, int s
   CHECK(stopped ? q.s.n_iter < q.par.max_iter : q.s.n_iter == q.par.max_iter);
   *n_iter = q.s.n_iter;
   check_sane(&q);
-  check_last_whole_iteration(&q);
+  check_last_whole_iteration(&q, z);
   arena_release();
   return stopped;
 }
 
 static void test_stopped_fit(void) {
   const struct {
+    shape z;
     dlfumi_variant variant;
     dlfumi_solver solver;
-  } ways[] = {{DLFUMI_PAPER, DLFUMI_ISTA},
-              {DLFUMI_MATLAB, DLFUMI_ISTA},
-              {DLFUMI_EXACT, DLFUMI_ACTIVE},
-              {DLFUMI_EXACT, DLFUMI_ISTA}};
+    int polls; /* in each of four iterations */
+  } ways[] = {{LONG, DLFUMI_PAPER, DLFUMI_ISTA, 2},
+              {LONG, DLFUMI_MATLAB, DLFUMI_ISTA, 2},
+              {LONG, DLFUMI_EXACT, DLFUMI_ACTIVE, 2},
+              {SMALL, DLFUMI_EXACT, DLFUMI_ISTA, 1}};
   for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
     int n_iter = 0, stop_at = 1;
-    while (check_stopped_fit(ways[w].variant, ways[w].solver, stop_at, &n_iter)) stop_at++;
-    CHECK(stop_at > 4 * 4); /* four blocks in each of four iterations */
+    while (check_stopped_fit(ways[w].z, ways[w].variant, ways[w].solver, stop_at, &n_iter)) stop_at++;
+    CHECK(stop_at > 4 * ways[w].polls);
   }
 }
 
 /* A stopped step leaves the dictionary as it was: half the statistics make no atoms. */
 static void test_stopped_atoms(void) {
-  problem q = paper_problem(), before = paper_problem();
-  recorder r = {.stop_at = 2};
+  problem q = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA), before = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA);
+  recorder r = {.stop_at = 1};
   const fumi_host host = host_of(&r);
   CHECK(dlfumi_step(&q.x, &q.par, STEP_ATOMS, q.s.D, &q.s, &host) == FUMI_STOPPED);
   CHECK(worst_difference(q.s.D, before.s.D, (ptrdiff_t)q.x.d * q.par.K) == 0);

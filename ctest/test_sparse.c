@@ -270,9 +270,9 @@ static void check_code(int d, int K, int N, int portable) {
   double *exact = doubles((ptrdiff_t)K * N), *ista = doubles((ptrdiff_t)K * N), gap, no_gap;
   recorder r = {0};
   const fumi_host host = host_of(&r);
-  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, portable, exact, &gap,
+  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, portable, 2, exact, &gap,
                   &host) == FUMI_OK);
-  CHECK(fumi_code(&x, K, D, lambda, 4000, portable, ista, &no_gap, &host) == FUMI_OK);
+  CHECK(fumi_code(&x, K, D, lambda, 4000, portable, 2, ista, &no_gap, &host) == FUMI_OK);
   CHECK_NEAR(worst_difference(exact, ista, (ptrdiff_t)K * N), 0, 1e-9);
   CHECK(gap <= 1e-9 && no_gap == 0);
   arena_release();

@@ -103,6 +103,8 @@ typedef struct {
 
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host);
+/* another block on the same instances, for another thread: it shares norm2 */
+fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host *host);
 /* the next block of at most fumi_block_size() instances up to `end`; projects it */
 void fumi_block_project(fumi_block *b, int first, int end, int k0);
 void fumi_block_load(fumi_block *b, const double *A);
@@ -110,6 +112,18 @@ void fumi_block_store(const fumi_block *b, double *A);
 /* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, to full relative precision */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
 void fumi_unit_scale(int d, int N, const double *X, double *scale);
+
+/* Block j of n belongs to the group j % fumi_groups(n). Groups run beside each other, the blocks
+ * of one in their order: what is summed by group, and the groups in theirs, has the same bits
+ * for any number of threads. */
+enum { FUMI_GROUPS = 8 };
+typedef void fumi_block_task(void *ctx, int thread, int group, int j);
+int fumi_groups(int n_blocks);
+int fumi_usable_threads(int threads, int n_blocks);
+/* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the host
+ * is not called: it is polled (unless NULL) after some number of blocks, of `work` flops each. */
+fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
+                            const fumi_host *host);
 
 /* ---- core_sparse.c: exact codes -------------------------------------------- */
 /* min_a .5 a'Qa - c'a + sum_k penalty_k |a_k|, where atoms k < T are weighted by
@@ -145,11 +159,16 @@ typedef struct {
 
 fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, const double *G,
                             int ldg, double lambda, int steps, const fumi_host *host);
+/* the same coder for another thread */
+fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kernel *kernel,
+                            const fumi_host *host);
 void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0);
+/* flops of a block of d features, at most */
+double fumi_coder_work(const fumi_coder *c, int d);
 
 /* codes of every instance on D, K x N */
 fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps,
-                      int portable, double *A, double *worst_gap, const fumi_host *host);
+                      int portable, int threads, double *A, double *worst_gap, const fumi_host *host);
 
 /* ---- core_kmeans.c ---------------------------------------------------------- */
 /* centres C (d x M) of all instances of x; u: M uniform draws for the k-means++
@@ -166,7 +185,7 @@ typedef struct {
   dlfumi_variant variant;
   dlfumi_solver solver;
   dlfumi_dead dead;
-  int T, M, K, inner, max_iter, absolute_tol, portable;
+  int T, M, K, inner, max_iter, absolute_tol, portable, threads;
   double lambda, beta, gamma, psi, tol, gap;
 } dlfumi_param;
 
@@ -196,7 +215,7 @@ fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D
 /* eq. 7 for each instance, and r_bg = ||x - D- a-||^2; separate: a- codes x on D- alone */
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
                               double lambda_separate, int separate, int steps, int portable,
-                              double *confidence, double *r_bg, const fumi_host *host);
+                              int threads, double *confidence, double *r_bg, const fumi_host *host);
 
 /* ---- core_dd.c: diverse density and EM-DD ------------------------------------ */
 typedef enum { DD_NOISY_OR, DD_MOST_LIKELY_CAUSE } dd_model;

@@ -1,9 +1,13 @@
 /* core_block.c: a block of instances under one dictionary: D'x, codes in tiles,
- * residuals. Everything that reads X goes through here. */
+ * residuals. Everything that reads X goes through here, and so do threads: what they
+ * run calls neither the host nor BLAS. */
 #include "core.h"
 
 #include <float.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "core_linalg.h"
 
@@ -11,24 +15,72 @@ double *fumi_doubles(const fumi_host *host, ptrdiff_t n) {
   return host->alloc(host->ctx, (size_t)(n > 0 ? n : 1), sizeof(double));
 }
 
+static fumi_status take_buffers(fumi_block *b, const fumi_host *host) {
+  const int nb = fumi_block_size(b->x->d);
+  b->B = fumi_doubles(host, (ptrdiff_t)nb * b->K);
+  b->A = fumi_doubles(host, (ptrdiff_t)nb * b->K);
+  b->W = fumi_doubles(host, (ptrdiff_t)nb * b->K);
+  b->pack = fumi_doubles(host, (ptrdiff_t)nb * FUMI_MAX_LANES);
+  b->column = fumi_doubles(host, b->x->d);
+  return b->B && b->A && b->W && b->pack && b->column ? FUMI_OK : FUMI_ENOMEM;
+}
+
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host) {
-  const int nb = fumi_block_size(x->d);
-  memset(b, 0, sizeof *b);
-  b->x = x;
-  b->kernel = kernel;
-  b->K = K;
-  b->B = fumi_doubles(host, (ptrdiff_t)nb * K);
-  b->A = fumi_doubles(host, (ptrdiff_t)nb * K);
-  b->W = fumi_doubles(host, (ptrdiff_t)nb * K);
-  b->pack = fumi_doubles(host, (ptrdiff_t)nb * FUMI_MAX_LANES);
-  b->column = fumi_doubles(host, (ptrdiff_t)x->d + K);
-  b->norm2 = fumi_doubles(host, x->N);
-  if (!b->B || !b->A || !b->W || !b->pack || !b->column || !b->norm2) return FUMI_ENOMEM;
+  *b = (fumi_block){.x = x, .kernel = kernel, .K = K, .norm2 = fumi_doubles(host, x->N)};
+  if (!b->norm2) return FUMI_ENOMEM;
   for (int i = 0; i < x->N; i++) {
     const double norm = x->scale[i] * la_nrm2(x->d, fumi_ccol(x->X, x->d, i));
     b->norm2[i] = norm * norm;
   }
+  return take_buffers(b, host);
+}
+
+fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host *host) {
+  *b = *of;
+  return take_buffers(b, host);
+}
+
+int fumi_groups(int n_blocks) { return n_blocks < FUMI_GROUPS ? n_blocks : FUMI_GROUPS; }
+
+int fumi_usable_threads(int threads, int n_blocks) {
+#ifdef _OPENMP
+  const int groups = fumi_groups(n_blocks);
+  return threads < 1 || groups < 1 ? 1 : threads < groups ? threads : groups;
+#else
+  (void)threads, (void)n_blocks;
+  return 1;
+#endif
+}
+
+static int this_thread(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+/* Blocks of each group between two polls: a tenth of a second on one thread, or less. */
+static int blocks_in_turn(double work, int groups) {
+  const double n = 4e9 / (work * groups);
+  return n < 1 ? 1 : n > 16 ? 16 : (int)n;
+}
+
+fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
+                            const fumi_host *host) {
+  const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
+  const int turn = groups * blocks_in_turn(work, groups);
+  for (int from = 0; from < n_blocks; from += turn) {
+    const int end = n_blocks - from < turn ? n_blocks : from + turn;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(used) schedule(dynamic, 1) if (used > 1)
+#endif
+    for (int group = 0; group < groups; group++)
+      for (int j = from + group; j < end; j += groups) task(ctx, this_thread(), group, j);
+    if (host && host->poll(host->ctx)) return FUMI_STOPPED;
+  }
+  (void)used;
   return FUMI_OK;
 }
 
@@ -66,15 +118,16 @@ void fumi_block_store(const fumi_block *b, double *A) {
 /* ||x - D a||^2 from the residual itself */
 static double explicit_residual(const fumi_block *b, int from, int i) {
   const fumi_data *x = b->x;
-  const int d = x->d, rows = b->K - b->k0, n_atoms = b->K - from;
+  const int d = x->d, rows = b->K - b->k0, lanes = b->kernel->lanes;
   const double *xi = fumi_ccol(x->X, d, b->first + i), scale = x->scale[b->first + i];
-  double *r = b->column, *a = b->column + d;
+  double *r = b->column, sum = 0;
   for (int l = 0; l < d; l++) r[l] = scale * xi[l];
-  for (int k = 0; k < n_atoms; k++)
-    a[k] = b->A[fumi_at(b->kernel->lanes, rows, from - b->k0 + k, i)];
-  la_gemv_n(d, n_atoms, -1.0, fumi_ccol(b->D, d, from), d, a, 1.0, r);
-  const double norm = la_nrm2(d, r);
-  return norm * norm;
+  for (int k = from; k < b->K; k++) {
+    const double a = b->A[fumi_at(lanes, rows, k - b->k0, i)], *atom = fumi_ccol(b->D, d, k);
+    for (int l = 0; l < d; l++) r[l] -= a * atom[l];
+  }
+  for (int l = 0; l < d; l++) sum += r[l] * r[l];
+  return sum;
 }
 
 /* The Gram form ||x||^2 - 2a'b + a'Ga loses digits where the residual is small

@@ -17,54 +17,105 @@
 
 #include "core_linalg.h"
 
+/* Sums over the blocks of a group. */
 typedef struct {
+  double *U, *S;                       /* fumi_padded(d) x K, and K x K behind it */
+  double reconstruction, l1;           /* first two terms of (4), without lambda */
+  double worst_gap;
+} dlfumi_sums;
+
+typedef struct dlfumi_work dlfumi_work;
+
+/* What a thread works with. */
+typedef struct {
+  const dlfumi_work *w;
+  dlfumi_sums *sums;                   /* of the group of its block */
+  fumi_block block;
+  fumi_lasso_work lasso;
+  double *tile, *spare;                /* one tile of rows [p a_t; a_b; a_t], twice */
+  double *r_bg, *r_full, *p_lanes;     /* of the instances of a block */
+} dlfumi_worker;
+
+struct dlfumi_work {
   const fumi_data *x;
   const dlfumi_param *par;
   const fumi_host *host;
   dlfumi_state *s;
-  fumi_block block;
-  fumi_lasso_work lasso;
+  dlfumi_worker worker[FUMI_GROUPS];
+  dlfumi_sums group[FUMI_GROUPS];      /* after a pass the first one holds the total */
+  int n_blocks, n_positive_blocks, n_threads;
   double *G, *eigen;                   /* D'D, room for its eigenvalues */
   double *H_negative, *H_background, *H_target; /* I - eta G in panels, eq. 10-13 */
   double eta, eta_negative;            /* 1 / lambda_max of D'D and D-'D- */
-  double *tile, *spare;                /* one tile of rows [p a_t; a_b; a_t], twice */
-  double *r_bg, *r_full, *p_lanes;     /* of the instances of a block */
   double *D_old, *cosine;              /* d x K, M x T */
-  double *U, *S;                       /* fumi_padded(d) x K, K x K */
+  double *U, *S;                       /* the total */
   double *numerator, *coef;            /* d, K */
   double *p_done, *p_now, *p_next;     /* of the last whole, this and the next iteration */
   double energy;                       /* sum_i w_i ||x_i||^2 */
-  double reconstruction, l1;           /* first two terms of (4), without lambda */
+  double reconstruction, l1;
   int *taken, n_taken;                 /* instances that became atoms in this iteration */
   int deaf;                            /* do not poll */
-} dlfumi_work;
+};
 
 /* ---- workspace ---------------------------------------------------------------- */
 
+static fumi_status take(const fumi_host *host, size_t n, double **const *arrays,
+                        const ptrdiff_t *sizes) {
+  for (size_t i = 0; i < n; i++)
+    if (!(*arrays[i] = fumi_doubles(host, sizes[i]))) return FUMI_ENOMEM;
+  return FUMI_OK;
+}
+
+static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
+  const ptrdiff_t nb = fumi_block_size(w->x->d), K = w->par->K, T = w->par->T;
+  const fumi_kernel *kernel = fumi_choose_kernel(w->par->portable);
+  v->w = w;
+  fumi_status status = v == w->worker ? fumi_block_init(&v->block, w->x, kernel, w->par->K, w->host)
+                                      : fumi_block_twin(&v->block, &w->worker->block, w->host);
+  if (status == FUMI_OK) status = fumi_lasso_init(&v->lasso, w->par->K, w->host);
+  double **arrays[] = {&v->tile, &v->spare, &v->r_bg, &v->r_full, &v->p_lanes};
+  const ptrdiff_t tile = (K + T) * kernel->lanes, sizes[] = {tile, tile, nb, nb, nb};
+  return status == FUMI_OK ? take(w->host, sizeof sizes / sizeof *sizes, arrays, sizes) : status;
+}
+
+static ptrdiff_t size_of_sums(const dlfumi_work *w) {
+  return (ptrdiff_t)(fumi_padded(w->x->d) + w->par->K) * w->par->K;
+}
+
+static fumi_status groups_init(dlfumi_work *w) {
+  const fumi_data *x = w->x;
+  const int nb = fumi_block_size(x->d);
+  w->n_positive_blocks = (x->N_pos + nb - 1) / nb;
+  w->n_blocks = w->n_positive_blocks + (x->N - x->N_pos + nb - 1) / nb;
+  w->n_threads = fumi_usable_threads(w->par->threads, w->n_blocks);
+  fumi_status status = FUMI_OK;
+  for (int g = 0; g < fumi_groups(w->n_blocks); g++) {
+    w->group[g].U = fumi_doubles(w->host, size_of_sums(w));
+    if (!w->group[g].U) return FUMI_ENOMEM;
+    w->group[g].S = fumi_col(w->group[g].U, fumi_padded(x->d), w->par->K);
+  }
+  for (int t = 0; t < w->n_threads && status == FUMI_OK; t++) status = worker_init(w, w->worker + t);
+  w->U = w->group->U;
+  w->S = w->group->S;
+  return status;
+}
+
 static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par,
                              dlfumi_state *s, const fumi_host *host) {
-  const fumi_kernel *kernel = fumi_choose_kernel(par->portable);
-  const ptrdiff_t d = x->d, K = par->K, T = par->T, M = par->M, nb = fumi_block_size(x->d);
+  const ptrdiff_t d = x->d, K = par->K, T = par->T, M = par->M, panel = FUMI_PANEL;
   memset(w, 0, sizeof *w);
   w->x = x, w->par = par, w->s = s, w->host = host;
-  fumi_status status = fumi_block_init(&w->block, x, kernel, par->K, host);
-  if (status == FUMI_OK) status = fumi_lasso_init(&w->lasso, par->K, host);
-  if (status != FUMI_OK) return status;
-  double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target, &w->tile,
-                       &w->spare, &w->r_bg, &w->r_full, &w->p_lanes, &w->D_old, &w->cosine, &w->U,
-                       &w->S, &w->numerator, &w->coef, &w->p_done, &w->p_now, &w->p_next};
-  const ptrdiff_t panel = FUMI_PANEL, lanes = kernel->lanes;
+  double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target, &w->D_old,
+                       &w->cosine, &w->numerator, &w->coef, &w->p_done, &w->p_now, &w->p_next};
   const ptrdiff_t sizes[] = {K * K, fumi_eigen_work(par->K), (M + panel) * M, (M + panel) * K,
-                             (T + panel) * K, (K + T) * lanes, (K + T) * lanes, nb, nb, nb, d * K,
-                             M * T, fumi_padded(x->d) * K, K * K, d, K, x->N_pos, x->N_pos,
-                             x->N_pos};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    if (!(*arrays[i] = fumi_doubles(host, sizes[i]))) return FUMI_ENOMEM;
-  memset(w->p_done, 0, sizeof(double) * (size_t)x->N_pos);
+                             (T + panel) * K, d * K, M * T, d, K, x->N_pos, x->N_pos, x->N_pos};
+  fumi_status status = groups_init(w);
+  if (status == FUMI_OK) status = take(host, sizeof sizes / sizeof *sizes, arrays, sizes);
   w->taken = host->alloc(host->ctx, (size_t)K, sizeof(int));
-  if (!w->taken) return FUMI_ENOMEM;
+  if (status != FUMI_OK || !w->taken) return FUMI_ENOMEM;
+  memset(w->p_done, 0, sizeof(double) * (size_t)x->N_pos);
   for (int i = 0; i < x->N; i++)
-    w->energy += (i < x->N_pos ? par->psi : 1) * w->block.norm2[i];
+    w->energy += (i < x->N_pos ? par->psi : 1) * w->worker->block.norm2[i];
   return FUMI_OK;
 }
 
@@ -95,125 +146,127 @@ static fumi_status prepare_dictionary(dlfumi_work *w) {
     for (int j = 0; j < K; j++) /* columns in the order background, target */
       C[t + (ptrdiff_t)T * j] = -w->eta * G[t + (ptrdiff_t)K * (j < M ? T + j : j - M)];
   fumi_panel(T, K, C, T, w->H_target);
-  w->block.D = D;
-  w->block.G = G;
+  for (int t = 0; t < w->n_threads; t++) w->worker[t].block.D = D, w->worker[t].block.G = G;
   return status;
 }
 
 /* ---- steps on a block ------------------------------------------------------------ */
 
-/* (6): P(z_i = 1) = 1 - exp(-beta ||x_i - D- a_i-||^2); w->r_bg holds the norms */
-static void block_expect(dlfumi_work *w, double *p) {
-  const fumi_block *b = &w->block;
-  for (int i = 0; i < b->n; i++) p[b->first + i] = -expm1(-w->par->beta * w->r_bg[i]);
+/* (6): P(z_i = 1) = 1 - exp(-beta ||x_i - D- a_i-||^2); v->r_bg holds the norms */
+static void block_expect(dlfumi_worker *v, double *p) {
+  const fumi_block *b = &v->block;
+  for (int i = 0; i < b->n; i++) p[b->first + i] = -expm1(-v->w->par->beta * v->r_bg[i]);
 }
 
-static void ista_negative(dlfumi_work *w, double threshold) {
-  fumi_block *b = &w->block;
-  const ptrdiff_t size = (ptrdiff_t)w->par->M * b->kernel->lanes;
+static void ista_negative(dlfumi_worker *v, double threshold) {
+  fumi_block *b = &v->block;
+  const ptrdiff_t size = (ptrdiff_t)v->w->par->M * b->kernel->lanes;
   for (int tile = 0; tile < b->tiles; tile++)
-    b->kernel->ista(w->par->M, w->par->inner, w->H_negative, w->eta_negative, b->B + tile * size,
-                    threshold, b->A + tile * size, w->spare);
+    b->kernel->ista(v->w->par->M, v->w->par->inner, v->w->H_negative, v->w->eta_negative, b->B + tile * size,
+                    threshold, b->A + tile * size, v->spare);
 }
 
-static void ista_positive(dlfumi_work *w, const double *p, double threshold) {
-  fumi_block *b = &w->block;
-  const int T = w->par->T, M = w->par->M, K = w->par->K, lanes = b->kernel->lanes;
-  for (int i = 0; i < b->tiles * lanes; i++) w->p_lanes[i] = i < b->n ? p[b->first + i] : 0;
+static void ista_positive(dlfumi_worker *v, const double *p, double threshold) {
+  fumi_block *b = &v->block;
+  const int T = v->w->par->T, M = v->w->par->M, K = v->w->par->K, lanes = b->kernel->lanes;
+  for (int i = 0; i < b->tiles * lanes; i++) v->p_lanes[i] = i < b->n ? p[b->first + i] : 0;
   for (int tile = 0; tile < b->tiles; tile++) {
-    double *A = b->A + (ptrdiff_t)tile * K * lanes, *target = w->tile + (ptrdiff_t)K * lanes;
-    const double *pt = w->p_lanes + tile * lanes;
-    memcpy(w->tile, A, sizeof(double) * (size_t)(K * lanes));
+    double *A = b->A + (ptrdiff_t)tile * K * lanes, *target = v->tile + (ptrdiff_t)K * lanes;
+    const double *pt = v->p_lanes + tile * lanes;
+    memcpy(v->tile, A, sizeof(double) * (size_t)(K * lanes));
     memcpy(target, A, sizeof(double) * (size_t)(T * lanes));
-    for (int l = 0; l < T * lanes; l++) w->tile[l] *= pt[l % lanes];
-    b->kernel->ista_positive(T, M, w->par->inner, w->H_background, w->H_target, w->eta,
-                             b->B + (ptrdiff_t)tile * K * lanes, pt, threshold, w->tile, w->spare);
+    for (int l = 0; l < T * lanes; l++) v->tile[l] *= pt[l % lanes];
+    b->kernel->ista_positive(T, M, v->w->par->inner, v->w->H_background, v->w->H_target, v->w->eta,
+                             b->B + (ptrdiff_t)tile * K * lanes, pt, threshold, v->tile, v->spare);
     memcpy(A, target, sizeof(double) * (size_t)(T * lanes));
-    memcpy(A + T * lanes, w->tile + T * lanes, sizeof(double) * (size_t)(M * lanes));
+    memcpy(A + T * lanes, v->tile + T * lanes, sizeof(double) * (size_t)(M * lanes));
   }
 }
 
-/* The lasso of instance i of the block, and its b and a in w->lasso. */
-static fumi_lasso load_lasso(dlfumi_work *w, const double *p, int i) {
-  const fumi_block *b = &w->block;
+/* The lasso of instance i of the block, and its b and a in v->lasso. */
+static fumi_lasso load_lasso(dlfumi_worker *v, const double *p, int i) {
+  const fumi_block *b = &v->block;
   const int k0 = b->k0, rows = b->K - k0, lanes = b->kernel->lanes;
   const ptrdiff_t lane = fumi_at(lanes, rows, 0, i);
   for (int k = 0; k < rows; k++) {
-    w->lasso.b[k] = b->B[lane + k * lanes];
-    w->lasso.a[k] = b->A[lane + k * lanes];
+    v->lasso.b[k] = b->B[lane + k * lanes];
+    v->lasso.a[k] = b->A[lane + k * lanes];
   }
-  return (fumi_lasso){.K = rows, .T = k0 ? 0 : w->par->T, .ldg = b->K,
-                      .G = fumi_ccol(b->G, b->K, k0) + k0, .lambda = w->par->lambda,
+  return (fumi_lasso){.K = rows, .T = k0 ? 0 : v->w->par->T, .ldg = b->K,
+                      .G = fumi_ccol(b->G, b->K, k0) + k0, .lambda = v->w->par->lambda,
                       .p = k0 ? 1 : p[b->first + i], .norm2 = b->norm2[b->first + i],
-                      .gap = w->par->gap};
+                      .gap = v->w->par->gap};
 }
 
-static void codes_exact(dlfumi_work *w, const double *p) {
-  fumi_block *b = &w->block;
+static void codes_exact(dlfumi_worker *v, const double *p) {
+  fumi_block *b = &v->block;
   const int rows = b->K - b->k0, lanes = b->kernel->lanes;
   for (int i = 0; i < b->n; i++) {
-    const fumi_lasso problem = load_lasso(w, p, i);
-    const double gap = fumi_lasso_solve(&problem, &w->lasso);
-    if (gap > w->s->worst_gap) w->s->worst_gap = gap;
+    const fumi_lasso problem = load_lasso(v, p, i);
+    const double gap = fumi_lasso_solve(&problem, &v->lasso);
+    if (gap > v->sums->worst_gap) v->sums->worst_gap = gap;
     double *lane = b->A + fumi_at(lanes, rows, 0, i);
-    for (int k = 0; k < rows; k++) lane[k * lanes] = w->lasso.a[k];
+    for (int k = 0; k < rows; k++) lane[k * lanes] = v->lasso.a[k];
   }
 }
 
-static double block_gap(dlfumi_work *w, const double *p) {
+static double block_gap(dlfumi_worker *v, const double *p) {
   double worst = 0;
-  for (int i = 0; i < w->block.n; i++) {
-    const fumi_lasso problem = load_lasso(w, p, i);
-    worst = fmax(worst, fumi_lasso_gap(&problem, &w->lasso));
+  for (int i = 0; i < v->block.n; i++) {
+    const fumi_lasso problem = load_lasso(v, p, i);
+    worst = fmax(worst, fumi_lasso_gap(&problem, &v->lasso));
   }
   return worst;
 }
 
 /* The proximal gradient steps of variant "exact", repeated to the gap. */
-static void codes_proximal(dlfumi_work *w, const double *p) {
+static void codes_proximal(dlfumi_worker *v, const double *p) {
   enum { MAX_ROUNDS = 2000 };
-  const double lambda = w->par->lambda;
+  const double lambda = v->w->par->lambda;
   double gap = HUGE_VAL;
-  for (int round = 0; round < MAX_ROUNDS && gap > w->par->gap; round++) {
-    if (w->block.k0) ista_negative(w, w->eta_negative * lambda);
-    else ista_positive(w, p, w->eta * lambda);
-    gap = block_gap(w, p);
+  for (int round = 0; round < MAX_ROUNDS && gap > v->w->par->gap; round++) {
+    if (v->block.k0) ista_negative(v, v->w->eta_negative * lambda);
+    else ista_positive(v, p, v->w->eta * lambda);
+    gap = block_gap(v, p);
   }
-  if (gap > w->s->worst_gap) w->s->worst_gap = gap;
+  if (gap > v->sums->worst_gap) v->sums->worst_gap = gap;
 }
 
 /* (10)-(13). DEVIATES D1 (exact): the threshold belongs to the step; "paper" and
  * "matlab" threshold by lambda itself, as the paper prints it. */
-static void block_codes(dlfumi_work *w, const double *p) {
-  if (w->par->variant != DLFUMI_EXACT) {
-    if (w->block.k0) ista_negative(w, w->par->lambda);
-    else ista_positive(w, p, w->par->lambda);
-  } else if (w->par->solver == DLFUMI_ACTIVE) codes_exact(w, p);
-  else codes_proximal(w, p);
+static void block_codes(dlfumi_worker *v, const double *p) {
+  if (v->w->par->variant != DLFUMI_EXACT) {
+    if (v->block.k0) ista_negative(v, v->w->par->lambda);
+    else ista_positive(v, p, v->w->par->lambda);
+  } else if (v->w->par->solver == DLFUMI_ACTIVE) codes_exact(v, p);
+  else codes_proximal(v, p);
 }
 
-/* First two terms of (4); w->r_bg and w->r_full hold the residuals. */
-static void block_objective(dlfumi_work *w, const double *p) {
-  const fumi_block *b = &w->block;
-  const int rows = b->K - b->k0, T = b->k0 ? 0 : w->par->T, lanes = b->kernel->lanes;
-  const double weight = b->k0 ? 1 : w->par->psi;
+/* First two terms of (4); v->r_bg and v->r_full hold the residuals. */
+static void block_objective(dlfumi_worker *v, const double *p) {
+  const fumi_block *b = &v->block;
+  const int rows = b->K - b->k0, T = b->k0 ? 0 : v->w->par->T, lanes = b->kernel->lanes;
+  const double weight = b->k0 ? 1 : v->w->par->psi;
+  double reconstruction = 0, l1 = 0;
   for (int i = 0; i < b->n; i++) {
     const double pi = b->k0 ? 0 : p[b->first + i];
-    const double full = b->k0 ? 0 : w->r_full[i];
+    const double full = b->k0 ? 0 : v->r_full[i];
     const double *lane = b->A + fumi_at(lanes, rows, 0, i);
     double target = 0, background = 0;
     for (int k = 0; k < T; k++) target += fabs(lane[k * lanes]);
     for (int k = T; k < rows; k++) background += fabs(lane[k * lanes]);
-    w->reconstruction += .5 * weight * (pi * full + (1 - pi) * w->r_bg[i]);
-    w->l1 += weight * (pi * target + background);
+    reconstruction += .5 * weight * (pi * full + (1 - pi) * v->r_bg[i]);
+    l1 += weight * (pi * target + background);
   }
+  v->sums->reconstruction += reconstruction;
+  v->sums->l1 += l1;
 }
 
 /* W_t = p a_t and W_k = psi a_k (a_k in negative bags), each times factor[i] if given */
-static void weigh_codes(dlfumi_work *w, const double *p, const double *factor) {
-  fumi_block *b = &w->block;
-  const int T = b->k0 ? 0 : w->par->T, rows = b->K - b->k0, lanes = b->kernel->lanes;
-  const double weight = b->k0 ? 1 : w->par->psi;
+static void weigh_codes(dlfumi_worker *v, const double *p, const double *factor) {
+  fumi_block *b = &v->block;
+  const int T = b->k0 ? 0 : v->w->par->T, rows = b->K - b->k0, lanes = b->kernel->lanes;
+  const double weight = b->k0 ? 1 : v->w->par->psi;
   for (int i = 0; i < b->tiles * lanes; i++) {
     const ptrdiff_t lane = fumi_at(lanes, rows, 0, i);
     const double f = i >= b->n ? 0 : factor ? factor[b->first + i] : 1;
@@ -224,14 +277,14 @@ static void weigh_codes(dlfumi_work *w, const double *p, const double *factor) {
 }
 
 /* U += X W' and S += A W' */
-static void block_statistics(dlfumi_work *w, const double *p) {
-  fumi_block *b = &w->block;
-  const int d = w->x->d, k0 = b->k0, rows = b->K - k0, ldu = fumi_padded(d);
-  weigh_codes(w, p, NULL);
-  b->kernel->gram(b->tiles, rows, b->A, b->W, rows, fumi_col(w->S, b->K, k0) + k0, b->K);
-  weigh_codes(w, p, w->x->scale);
-  b->kernel->accumulate(d, b->n, rows, fumi_ccol(w->x->X, d, b->first), b->W, rows,
-                        fumi_col(w->U, ldu, k0), ldu, b->pack);
+static void block_statistics(dlfumi_worker *v, const double *p) {
+  fumi_block *b = &v->block;
+  const int d = v->w->x->d, k0 = b->k0, rows = b->K - k0, ldu = fumi_padded(d);
+  weigh_codes(v, p, NULL);
+  b->kernel->gram(b->tiles, rows, b->A, b->W, rows, fumi_col(v->sums->S, b->K, k0) + k0, b->K);
+  weigh_codes(v, p, v->w->x->scale);
+  b->kernel->accumulate(d, b->n, rows, fumi_ccol(v->w->x->X, d, b->first), b->W, rows,
+                        fumi_col(v->sums->U, ldu, k0), ldu, b->pack);
 }
 
 /* ---- a pass over all instances ------------------------------------------------------ */
@@ -242,41 +295,83 @@ typedef struct {
   double *p_next; /* written by expect_last */
 } pass_plan;
 
-static void pass_block(dlfumi_work *w, const pass_plan *plan) {
-  fumi_block *b = &w->block;
-  const int positive = b->k0 == 0, T = w->par->T;
-  fumi_block_load(b, w->s->A);
+static void run_block(dlfumi_worker *v, const pass_plan *plan) {
+  fumi_block *b = &v->block;
+  const int positive = b->k0 == 0, T = v->w->par->T;
+  fumi_block_load(b, v->w->s->A);
   if (plan->expect_first && positive) {
-    fumi_block_residual(b, T, w->r_bg);
-    block_expect(w, plan->p);
+    fumi_block_residual(b, T, v->r_bg);
+    block_expect(v, plan->p);
   }
-  if (plan->codes) block_codes(w, plan->p);
-  if (plan->objective || (plan->expect_last && positive)) fumi_block_residual(b, T, w->r_bg);
+  if (plan->codes) block_codes(v, plan->p);
+  if (plan->objective || (plan->expect_last && positive)) fumi_block_residual(b, T, v->r_bg);
   if (plan->objective) {
-    if (positive) fumi_block_residual(b, 0, w->r_full);
-    block_objective(w, plan->p);
+    if (positive) fumi_block_residual(b, 0, v->r_full);
+    block_objective(v, plan->p);
   }
-  if (plan->expect_last && positive) block_expect(w, plan->p_next);
-  if (plan->statistics) block_statistics(w, plan->expect_last ? plan->p_next : plan->p);
-  if (plan->codes) fumi_block_store(b, w->s->A);
+  if (plan->expect_last && positive) block_expect(v, plan->p_next);
+  if (plan->statistics) block_statistics(v, plan->expect_last ? plan->p_next : plan->p);
+  if (plan->codes) fumi_block_store(b, v->w->s->A);
+}
+
+typedef struct {
+  dlfumi_work *w;
+  const pass_plan *plan;
+} pass_args;
+
+static void clear_sums(const dlfumi_work *w, const pass_plan *plan, dlfumi_sums *sums) {
+  sums->reconstruction = sums->l1 = sums->worst_gap = 0;
+  if (plan->statistics) memset(sums->U, 0, sizeof(double) * (size_t)size_of_sums(w));
 }
 
 /* T >= 1, so that k0 = 0 marks the blocks of positive bags and k0 = T the others. */
+static void pass_block(void *ctx, int thread, int group, int j) {
+  const pass_args *args = ctx;
+  dlfumi_work *w = args->w;
+  dlfumi_worker *v = w->worker + thread;
+  const int nb = fumi_block_size(w->x->d), positive = j < w->n_positive_blocks;
+  const int first = positive ? j * nb : w->x->N_pos + (j - w->n_positive_blocks) * nb;
+  v->sums = w->group + group;
+  if (j == group) clear_sums(w, args->plan, v->sums);
+  fumi_block_project(&v->block, first, positive ? w->x->N_pos : w->x->N, positive ? 0 : w->par->T);
+  run_block(v, args->plan);
+}
+
+static void add(ptrdiff_t n, const double *restrict from, double *restrict to) {
+  for (ptrdiff_t i = 0; i < n; i++) to[i] += from[i];
+}
+
+/* Adds the groups to the first one, in order: arrays by slices that stay in the first cache. */
+static void add_sums(dlfumi_work *w, const pass_plan *plan) {
+  enum { SLICE = 1024 };
+  const ptrdiff_t n = plan->statistics ? size_of_sums(w) : 0;
+  dlfumi_sums *total = w->group;
+  for (ptrdiff_t from = 0; from < n; from += SLICE)
+    for (int g = 1; g < fumi_groups(w->n_blocks); g++)
+      add(n - from < SLICE ? n - from : SLICE, w->group[g].U + from, total->U + from);
+  for (int g = 1; g < fumi_groups(w->n_blocks); g++) {
+    total->reconstruction += w->group[g].reconstruction;
+    total->l1 += w->group[g].l1;
+    total->worst_gap = fmax(total->worst_gap, w->group[g].worst_gap);
+  }
+  w->reconstruction = total->reconstruction;
+  w->l1 = total->l1;
+  w->s->worst_gap = fmax(w->s->worst_gap, total->worst_gap);
+}
+
+/* Flops of a block; codes of "exact" by proximal steps take many rounds of them. */
+static double block_work(const dlfumi_work *w) {
+  const double d = w->x->d, K = w->par->K, steps = w->par->inner;
+  const int proximal = w->par->variant == DLFUMI_EXACT && w->par->solver == DLFUMI_ISTA;
+  return fumi_block_size(w->x->d) * (4 * d * K + 2 * steps * (proximal ? 100 : 1) * K * K);
+}
+
 static fumi_status pass(dlfumi_work *w, const pass_plan *plan) {
-  const fumi_data *x = w->x;
-  const size_t ldu = (size_t)fumi_padded(x->d), K = (size_t)w->par->K;
-  if (plan->statistics) {
-    memset(w->U, 0, sizeof(double) * ldu * K);
-    memset(w->S, 0, sizeof(double) * K * K);
-  }
-  w->reconstruction = w->l1 = 0;
-  for (int i = 0; i < x->N; i += w->block.n) {
-    const int positive = i < x->N_pos;
-    fumi_block_project(&w->block, i, positive ? x->N_pos : x->N, positive ? 0 : w->par->T);
-    pass_block(w, plan);
-    if (!w->deaf && w->host->poll(w->host->ctx)) return FUMI_STOPPED;
-  }
-  return FUMI_OK;
+  pass_args args = {w, plan};
+  const fumi_status status = fumi_each_block(w->n_blocks, w->n_threads, block_work(w), pass_block,
+                                             &args, w->deaf ? NULL : w->host);
+  if (status == FUMI_OK) add_sums(w, plan);
+  return status;
 }
 
 /* ---- the dictionary ------------------------------------------------------------------- */
@@ -322,16 +417,16 @@ static int is_taken(const dlfumi_work *w, int i) {
 static int worst_instance(dlfumi_work *w, int target, const double *p) {
   const fumi_data *x = w->x;
   const int begin = target ? 0 : x->N_pos, end = target ? x->N_pos : x->N;
-  fumi_block *b = &w->block;
-  double most = 0;
+  fumi_block *b = &w->worker->block;
+  double *r_full = w->worker->r_full, most = 0;
   int worst = -1;
   b->D = w->D_old;
   for (int first = begin; first < end; first += b->n) {
     fumi_block_project(b, first, end, target ? 0 : w->par->T);
     fumi_block_load(b, w->s->A);
-    fumi_block_residual(b, b->k0, w->r_full);
+    fumi_block_residual(b, b->k0, r_full);
     for (int i = 0; i < b->n; i++) {
-      const double r = w->r_full[i] * (target ? p[first + i] : 1);
+      const double r = r_full[i] * (target ? p[first + i] : 1);
       if (r > most && !is_taken(w, first + i)) most = r, worst = first + i;
     }
   }
@@ -610,31 +705,53 @@ static void block_confidence(const fumi_block *b, const double *r_bg, const doub
   }
 }
 
+typedef struct {
+  const fumi_data *x;
+  int T, separate;
+  fumi_block block[FUMI_GROUPS];
+  fumi_coder joint[FUMI_GROUPS], background[FUMI_GROUPS];
+  double *r[FUMI_GROUPS]; /* ||x - D a||^2 in a block */
+  double *confidence, *r_bg;
+} confidence_work;
+
+static void confidence_task(void *ctx, int thread, int group, int j) {
+  confidence_work *w = ctx;
+  fumi_block *b = w->block + thread;
+  const int first = j * fumi_block_size(w->x->d);
+  double *r_full = w->r[thread], *r_bg = r_full + fumi_block_size(w->x->d);
+  (void)group;
+  fumi_block_project(b, first, w->x->N, 0);
+  fumi_coder_run(w->joint + thread, b, 0);
+  fumi_block_residual(b, 0, r_full);
+  if (w->separate) fumi_coder_run(w->background + thread, b, w->T);
+  fumi_block_residual(b, w->T, r_bg);
+  memcpy(w->r_bg + first, r_bg, sizeof(double) * (size_t)b->n);
+  block_confidence(b, w->r_bg, r_full, w->confidence);
+}
+
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
                               double lambda_separate, int separate, int steps, int portable,
-                              double *confidence, double *r_bg, const fumi_host *host) {
-  const fumi_kernel *kernel = fumi_choose_kernel(portable);
-  fumi_block b;
-  fumi_coder joint, background;
+                              int threads, double *confidence, double *r_bg, const fumi_host *host) {
+  const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
+  const int n_threads = fumi_usable_threads(threads, n_blocks);
+  confidence_work w = {.x = x, .T = T, .separate = separate, .confidence = confidence, .r_bg = r_bg};
   double *G = fumi_doubles(host, (ptrdiff_t)K * K);
-  double *r = fumi_doubles(host, fumi_block_size(x->d)), *r_full = fumi_doubles(host, fumi_block_size(x->d));
-  fumi_status status = fumi_block_init(&b, x, kernel, K, host);
-  if (status != FUMI_OK || !G || !r || !r_full) return FUMI_ENOMEM;
+  fumi_status status = fumi_block_init(w.block, x, fumi_choose_kernel(portable), K, host);
+  if (status != FUMI_OK || !G) return FUMI_ENOMEM;
   la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
-  b.D = D, b.G = G;
-  status = fumi_coder_init(&joint, kernel, K, G, K, lambda, steps, host);
+  w.block->D = D, w.block->G = G;
+  status = fumi_coder_init(w.joint, w.block->kernel, K, G, K, lambda, steps, host);
   if (status == FUMI_OK)
-    status = fumi_coder_init(&background, kernel, K - T, fumi_ccol(G, K, T) + T, K,
+    status = fumi_coder_init(w.background, w.block->kernel, K - T, fumi_ccol(G, K, T) + T, K,
                              lambda_separate, steps, host);
-  for (int i = 0; i < x->N && status == FUMI_OK; i += b.n) {
-    fumi_block_project(&b, i, x->N, 0);
-    fumi_coder_run(&joint, &b, 0);
-    fumi_block_residual(&b, 0, r_full);
-    if (separate) fumi_coder_run(&background, &b, T);
-    fumi_block_residual(&b, T, r);
-    memcpy(r_bg + i, r, sizeof(double) * (size_t)b.n);
-    block_confidence(&b, r_bg, r_full, confidence);
-    if (host->poll(host->ctx)) status = FUMI_STOPPED;
+  for (int t = 0; t < n_threads && status == FUMI_OK; t++) {
+    if (t > 0) status = fumi_block_twin(w.block + t, w.block, host);
+    if (t > 0 && status == FUMI_OK) status = fumi_coder_twin(w.joint + t, w.joint, w.block->kernel, host);
+    if (t > 0 && status == FUMI_OK)
+      status = fumi_coder_twin(w.background + t, w.background, w.block->kernel, host);
+    w.r[t] = fumi_doubles(host, 2 * (ptrdiff_t)nb);
+    if (!w.r[t]) status = FUMI_ENOMEM;
   }
-  return status;
+  if (status != FUMI_OK) return status;
+  return fumi_each_block(n_blocks, n_threads, fumi_coder_work(w.joint, x->d), confidence_task, &w, host);
 }

@@ -239,14 +239,25 @@ double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *work,
   return values[n - 1];
 }
 
+fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kernel *kernel,
+                            const fumi_host *host) {
+  *c = *of;
+  c->spare = fumi_doubles(host, (ptrdiff_t)c->K * kernel->lanes);
+  return c->spare ? fumi_lasso_init(&c->lasso, c->K, host) : FUMI_ENOMEM;
+}
+
+double fumi_coder_work(const fumi_coder *c, int d) {
+  const double K = c->K, steps = c->steps > 0 ? c->steps : 2 * K;
+  return fumi_block_size(d) * (2 * d * K + 2 * steps * K * K);
+}
+
 fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, const double *G,
                             int ldg, double lambda, int steps, const fumi_host *host) {
-  *c = (fumi_coder){.K = K, .ldg = ldg, .steps = steps, .G = G, .lambda = lambda};
-  fumi_status status = fumi_lasso_init(&c->lasso, K, host);
+  const fumi_coder plain = {.K = K, .ldg = ldg, .steps = steps, .G = G, .lambda = lambda};
+  fumi_status status = fumi_coder_twin(c, &plain, kernel, host);
   c->H = fumi_doubles(host, (ptrdiff_t)K * (K + FUMI_PANEL));
-  c->spare = fumi_doubles(host, (ptrdiff_t)K * kernel->lanes);
   double *work = fumi_doubles(host, fumi_eigen_work(K));
-  if (status != FUMI_OK || !c->H || !c->spare || !work) return FUMI_ENOMEM;
+  if (status != FUMI_OK || !c->H || !work) return FUMI_ENOMEM;
   if (steps == 0) return FUMI_OK;
   const double largest = fumi_largest_eigenvalue(K, G, ldg, work, &status);
   c->eta = largest > 0 ? 1 / largest : 1;
@@ -281,24 +292,40 @@ void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0) {
   if (c->steps == 0) code_exact(c, b, k0);
 }
 
+typedef struct {
+  const fumi_data *x;
+  fumi_block block[FUMI_GROUPS];
+  fumi_coder coder[FUMI_GROUPS];
+  double *A;
+} code_work;
+
+static void code_task(void *ctx, int thread, int group, int j) {
+  code_work *w = ctx;
+  fumi_block *b = w->block + thread;
+  (void)group;
+  fumi_block_project(b, j * fumi_block_size(w->x->d), w->x->N, 0);
+  fumi_coder_run(w->coder + thread, b, 0);
+  fumi_block_store(b, w->A);
+}
+
 fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps,
-                      int portable, double *A, double *worst_gap, const fumi_host *host) {
-  const fumi_kernel *kernel = fumi_choose_kernel(portable);
-  fumi_block b;
-  fumi_coder c;
+                      int portable, int threads, double *A, double *worst_gap, const fumi_host *host) {
+  const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
+  const int n_threads = fumi_usable_threads(threads, n_blocks);
+  code_work w = {.x = x, .A = A};
   double *G = fumi_doubles(host, (ptrdiff_t)K * K);
-  fumi_status status = fumi_block_init(&b, x, kernel, K, host);
+  fumi_status status = fumi_block_init(w.block, x, fumi_choose_kernel(portable), K, host);
   if (status != FUMI_OK || !G) return FUMI_ENOMEM;
   la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
-  status = fumi_coder_init(&c, kernel, K, G, K, lambda, steps, host);
-  b.D = D;
-  b.G = G;
-  for (int i = 0; i < x->N && status == FUMI_OK; i += b.n) {
-    fumi_block_project(&b, i, x->N, 0);
-    fumi_coder_run(&c, &b, 0);
-    fumi_block_store(&b, A);
-    if (host->poll(host->ctx)) status = FUMI_STOPPED;
+  w.block->D = D, w.block->G = G;
+  status = fumi_coder_init(w.coder, w.block->kernel, K, G, K, lambda, steps, host);
+  for (int t = 1; t < n_threads && status == FUMI_OK; t++) {
+    status = fumi_block_twin(w.block + t, w.block, host);
+    if (status == FUMI_OK) status = fumi_coder_twin(w.coder + t, w.coder, w.block->kernel, host);
   }
-  *worst_gap = c.worst_gap;
+  if (status == FUMI_OK)
+    status = fumi_each_block(n_blocks, n_threads, fumi_coder_work(w.coder, x->d), code_task, &w, host);
+  *worst_gap = 0;
+  for (int t = 0; t < n_threads; t++) *worst_gap = fmax(*worst_gap, w.coder[t].worst_gap);
   return status;
 }

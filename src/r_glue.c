@@ -73,7 +73,7 @@ static fumi_data read_data(SEXP X, SEXP scale, SEXP n_positive) {
 
 /* The order is that of dlfumi_par() in R/dlfumi.R. */
 static dlfumi_param read_param(SEXP par, int K) {
-  GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 14);
+  GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 15);
   const double *v = REAL_RO(par);
   const int T = (int)v[3];
   GLUE_ASSERT(T >= 1 && T < K);
@@ -81,7 +81,7 @@ static dlfumi_param read_param(SEXP par, int K) {
                         .dead = (dlfumi_dead)v[2], .T = T, .M = K - T, .K = K,
                         .inner = (int)v[4], .max_iter = (int)v[5], .absolute_tol = (int)v[6],
                         .portable = (int)v[7], .lambda = v[8], .beta = v[9], .gamma = v[10],
-                        .psi = v[11], .tol = v[12], .gap = v[13]};
+                        .psi = v[11], .tol = v[12], .gap = v[13], .threads = (int)v[14]};
 }
 
 static SEXP named_list(int n, const char *const *names, SEXP *values) {
@@ -206,7 +206,8 @@ static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP
   return out;
 }
 
-static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP portable) {
+static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP portable,
+                     SEXP threads) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
   GLUE_ASSERT(is_matrix(D, x.d, -1));
@@ -215,7 +216,7 @@ static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP p
   SEXP A = PROTECT(Rf_allocMatrix(REALSXP, Rf_ncols(D), x.N));
   const fumi_status status =
       fumi_code(&x, Rf_ncols(D), REAL_RO(D), Rf_asReal(lambda), Rf_asInteger(steps),
-                Rf_asLogical(portable), REAL(A), &worst_gap, &host);
+                Rf_asLogical(portable), Rf_asInteger(threads), REAL(A), &worst_gap, &host);
   SEXP values[] = {A, PROTECT(Rf_ScalarReal(worst_gap)), PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"codes", "worst_gap", "status"};
   SEXP out = named_list(3, names, values);
@@ -225,7 +226,7 @@ static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP p
 
 /* lambda: of the joint code, and of the code on the background atoms alone */
 static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEXP lambda,
-                                  SEXP separate, SEXP steps, SEXP portable) {
+                                  SEXP separate, SEXP steps, SEXP portable, SEXP threads) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
   const int T = Rf_asInteger(n_target), K = Rf_ncols(D);
@@ -236,7 +237,8 @@ static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEX
   SEXP r_bg = PROTECT(Rf_allocVector(REALSXP, x.N));
   const fumi_status status = dlfumi_confidence(
       &x, T, K, REAL_RO(D), REAL_RO(lambda)[0], REAL_RO(lambda)[1], Rf_asLogical(separate),
-      Rf_asInteger(steps), Rf_asLogical(portable), REAL(confidence), REAL(r_bg), &host);
+      Rf_asInteger(steps), Rf_asLogical(portable), Rf_asInteger(threads), REAL(confidence), REAL(r_bg),
+      &host);
   SEXP values[] = {confidence, r_bg, PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"confidence", "r_bg", "status"};
   SEXP out = named_list(3, names, values);
@@ -403,12 +405,12 @@ static SEXP ffi_kernel_name(SEXP portable) {
 #define ENTRY(name, n) {#name, (DL_FUNC)&name, n}
 
 static const R_CallMethodDef entries[] = {
-    ENTRY(ffi_code, 6),
+    ENTRY(ffi_code, 7),
     ENTRY(ffi_dd_moments, 3),
     ENTRY(ffi_dd_objective, 7),
     ENTRY(ffi_dd_quadratic, 4),
     ENTRY(ffi_dd_select, 3),
-    ENTRY(ffi_dlfumi_confidence, 8),
+    ENTRY(ffi_dlfumi_confidence, 9),
     ENTRY(ffi_dlfumi_fit, 7),
     ENTRY(ffi_dlfumi_start_codes, 6),
     ENTRY(ffi_dlfumi_step, 9),

@@ -43,6 +43,59 @@ test_that("the portable loops are chosen by option or environment, and agree", {
   expect_equal(predict(slow, b)$.score, slow_score, tolerance = 1e-8)
 })
 
+test_that("the number of threads is as given, else by option, else by environment, else 1", {
+  old <- options(fumi.threads = NULL)
+  env <- Sys.getenv("FUMI_THREADS", NA)
+  on.exit({
+    options(old)
+    if (is.na(env)) Sys.unsetenv("FUMI_THREADS") else Sys.setenv(FUMI_THREADS = env)
+  })
+  Sys.unsetenv("FUMI_THREADS")
+  expect_identical(n_threads(), 1L)
+  Sys.setenv(FUMI_THREADS = "2")
+  expect_identical(n_threads(), 2L)
+  Sys.setenv(FUMI_THREADS = "many")
+  expect_error(n_threads(), "`FUMI_THREADS`", class = "fumi_error_input")
+  options(fumi.threads = 3)
+  expect_identical(n_threads(), 3L)
+  expect_identical(n_threads(4L), 4L)
+  options(fumi.threads = 0)
+  expect_error(n_threads(), "`fumi.threads`", class = "fumi_error_input")
+})
+
+test_that("threads change no bit of a fit or of a score", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 40, bag_size = 30, n_features = 9)
+  old <- options(fumi.threads = NULL)
+  on.exit(options(old))
+  run <- function(threads, variant) {
+    options(fumi.threads = threads)
+    set.seed(2)
+    fit <- dlfumi(b, n_target = 2, n_background = 4, control = dlfumi_control(variant, max_iter = 4))
+    list(fit, predict(fit, b), predict(fit, b, type = "codes"))
+  }
+  for (variant in c("paper", "matlab", "exact")) {
+    one <- run(1, variant)
+    for (threads in c(2, 3, 20)) expect_identical(run(threads, variant), one)
+  }
+})
+
+test_that("a forked process after threads does not hang", {
+  skip_on_os("windows")
+  set.seed(1)
+  b <- sim_bags(n_bags = 20, bag_size = 30, n_features = 9)
+  fit <- function(...) {
+    set.seed(2)
+    dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 2, threads = 2))$codes
+  }
+  before <- fit()
+  job <- parallel::mcparallel(list(n_threads(2), fit()))
+  on.exit(tools::pskill(job$pid, tools::SIGKILL))
+  result <- NULL
+  for (i in 1:100) if (is.null(result)) result <- parallel::mccollect(job, wait = FALSE, timeout = .2)
+  expect_identical(result[[1]], list(1L, before))
+})
+
 test_that("a failure of the core becomes a classed error", {
   expect_error(check_status("memory"), class = "fumi_error_memory")
   expect_error(check_status("singular"), class = "fumi_error_singular")

@@ -469,7 +469,7 @@ test_that("the confidence is eq. 7 in both readings", {
   expect_lt(max(abs(predict(fit, x)$.score / joint - 1)), 1e-10)
   d_minus <- unname(fit$dictionary[, 3:5])
   penalty <- fit$lambda * ref_largest(crossprod(d_minus))
-  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, penalty, 0L, FALSE)$codes
+  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, penalty, 0L, FALSE, 1L)$codes
   separate <- vapply(seq_len(nrow(x)), function(i)
     ref_confidence(unit[i, ], fit$dictionary, codes[i, ], alone[, i], 2), 0)
   separate[3] <- 1
@@ -490,6 +490,7 @@ test_that("parameters are those of the variant unless given, and are checked by 
   expect_equal(dlfumi_control("exact")$solver, "active")
   expect_error(dlfumi_control(max_iterations = 3), "max_iter", class = "fumi_error_argument")
   expect_error(dlfumi_control("paper", solver = "active"), class = "fumi_error_input")
+  for (threads in list(0, 1.5, "2", NA)) expect_error(dlfumi_control(threads = threads), "`threads`", class = "fumi_error_input")
   expect_error(dlfumi(b, control = list(max_itr = 3)), class = "fumi_error_argument")
   bad <- list(list(n_target = 0), list(n_target = 1.5), list(n_background = -1), list(n_target = "2"),
               list(n_target = c(1, 2)), list(n_target = 1e10), list(n_background = Inf), list(n_target = 1000),
