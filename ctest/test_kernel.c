@@ -153,7 +153,7 @@ static void check_ista(int K, int steps) {
   const double *before = copied(A, K * lanes);
   for (int j = 0; j < K * K; j++) C[j] = (j % K == j / K) - eta * G[j];
   fumi_panel(K, K, C, K, H);
-  kernel->ista(K, steps, H, eta, B, THRESHOLD, A, doubles(K * lanes));
+  kernel->ista(K, steps, H, eta, B, THRESHOLD, A, doubles(2 * K * lanes));
   for (int i = 0; i < lanes; i++) {
     double a[16], b[16], actual[16];
     lane_of(K, before, i, a);
@@ -207,7 +207,7 @@ static void check_ista_positive(int T, int M, int steps) {
     for (int i = 0; i < lanes; i++) A[t * lanes + i] = p[i] * A[(K + t) * lanes + i];
   const double *before = copied(A, rows * lanes);
   kernel->ista_positive(T, M, steps, background_panels(T, M, G, eta), target_panels(T, M, G, eta),
-                        eta, B, p, THRESHOLD, A, doubles(rows * lanes));
+                        eta, B, p, THRESHOLD, A, doubles((rows + K) * lanes));
   for (int i = 0; i < lanes; i++) {
     double a[16], b[16], actual[16];
     lane_of(rows, before, i, a);

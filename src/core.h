@@ -64,10 +64,11 @@ typedef struct {
                   double *B, int rows);
   /* one tile: r = a'Ga - 2a'b for each lane */
   void (*quadratic)(int K, const double *G, int ldg, const double *A, const double *B, double *r);
-  /* one tile, eq. 13, `steps` times: a <- S_threshold(eta b + H a), H = I - eta G in panels */
+  /* one tile, eq. 13, `steps` times: a <- S_threshold(eta b + H a), H = I - eta G in panels;
+   * spare: 2 K rows */
   void (*ista)(int K, int steps, const double *H, double eta, const double *B, double threshold,
                double *A, double *spare);
-  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times */
+  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times; spare: 2 K + T rows */
   void (*ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
                         const double *B, const double *p, double threshold, double *A,
                         double *spare);

@@ -32,7 +32,7 @@ typedef struct {
   dlfumi_sums *sums;                   /* of the group of its block */
   fumi_block block;
   fumi_lasso_work lasso;
-  double *tile, *spare;                /* one tile of rows [p a_t; a_b; a_t], twice */
+  double *tile, *spare;                /* a tile of rows [p a_t; a_b; a_t], room for its steps */
   double *r_bg, *r_full, *p_lanes;     /* of the instances of a block */
 } dlfumi_worker;
 
@@ -74,7 +74,7 @@ static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
                                       : fumi_block_twin(&v->block, &w->worker->block, w->host);
   if (status == FUMI_OK) status = fumi_lasso_init(&v->lasso, w->par->K, w->host);
   double **arrays[] = {&v->tile, &v->spare, &v->r_bg, &v->r_full, &v->p_lanes};
-  const ptrdiff_t tile = (K + T) * kernel->lanes, sizes[] = {tile, tile, nb, nb, nb};
+  const ptrdiff_t row = kernel->lanes, sizes[] = {(K + T) * row, (2 * K + T) * row, nb, nb, nb};
   return status == FUMI_OK ? take(w->host, sizeof sizes / sizeof *sizes, arrays, sizes) : status;
 }
 

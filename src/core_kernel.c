@@ -21,6 +21,10 @@ static inline vector2 max2(vector2 a, vector2 b) {
 #define VMIN(a, b) ((V)min2((vector2)(a), (vector2)(b)))
 #define VMAX(a, b) ((V)max2((vector2)(a), (vector2)(b)))
 #endif
+#define VSPLAT(x) ((V){(x), (x)})
+#define VFMA(a, b, c) ((a) + (b) * (c))
+#define VSUMS(p, q, r, s, out) \
+  out[0] = p[0] + p[1]; out[1] = q[0] + q[1]; out[2] = r[0] + r[1]; out[3] = s[0] + s[1];
 #include "core_kernel.h"
 #undef NAME
 #undef KERNEL_NAME
@@ -28,6 +32,9 @@ static inline vector2 max2(vector2 a, vector2 b) {
 #undef VEC
 #undef VMIN
 #undef VMAX
+#undef VSPLAT
+#undef VFMA
+#undef VSUMS
 
 /* MinGW does not align the stack for 32-byte spills: Windows takes the portable path. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
@@ -39,6 +46,13 @@ static inline vector2 max2(vector2 a, vector2 b) {
 #define VEC 4
 #define VMIN(a, b) ((V)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
 #define VMAX(a, b) ((V)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define VSPLAT(x) ((V)_mm256_set1_pd(x))
+#define VFMA(a, b, c) ((V)_mm256_fmadd_pd((__m256d)(b), (__m256d)(c), (__m256d)(a)))
+#define VSUMS(p, q, r, s, out) {                                              \
+  const __m256d pq = _mm256_hadd_pd((__m256d)(p), (__m256d)(q));              \
+  const __m256d rs = _mm256_hadd_pd((__m256d)(r), (__m256d)(s));              \
+  _mm256_storeu_pd(out, _mm256_add_pd(_mm256_permute2f128_pd(pq, rs, 0x21),   \
+                                      _mm256_blend_pd(pq, rs, 0xc))); }
 #include "core_kernel.h"
 #endif
 

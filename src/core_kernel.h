@@ -5,6 +5,9 @@
  *   TARGET     the function attribute that switches it on
  *   VEC        doubles in a vector; a row of a tile is LANES = 3 VEC instances
  *   VMIN, VMAX elementwise minimum and maximum of two vectors
+ *   VSPLAT     a vector of one number
+ *   VFMA       a + b * c, fused where the instruction set can
+ *   VSUMS      the sums over each of four vectors, into an array
  *
  * Each kernel keeps a 4 x 3 tile of vector accumulators in registers: rows s0..s3,
  * columns a, b, c. They are named variables, not arrays, because compilers at -O2
@@ -19,7 +22,8 @@ typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may
 #define ROWS(DO) DO(0) DO(1) DO(2) DO(3)
 #define DECLARE(r) V s##r##a, s##r##b, s##r##c;
 #define ZERO(r) s##r##a = s##r##b = s##r##c = (V){0};
-#define MULTIPLY_ADD(r, h) s##r##a += (h) * xa; s##r##b += (h) * xb; s##r##c += (h) * xc;
+#define MULTIPLY_ADD(r, h) { const V y = VSPLAT(h);                            \
+  s##r##a = VFMA(s##r##a, y, xa); s##r##b = VFMA(s##r##b, y, xb); s##r##c = VFMA(s##r##c, y, xc); }
 #define LOAD_X(ptr) const V xa = LOAD(ptr), xb = LOAD((ptr) + VEC), xc = LOAD((ptr) + 2 * VEC);
 
 /* s_r += sum_j H[r, j] in_j for a panel of four rows of coefficients */
@@ -37,26 +41,26 @@ typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may
 /* ---- ISTA ------------------------------------------------------------------ */
 
 #define START(r) {                                                            \
-  const double *b = B + (ptrdiff_t)LANES * (r < rows ? r : 0);                \
-  s##r##a = eta * LOAD(b); s##r##b = eta * LOAD(b + VEC); s##r##c = eta * LOAD(b + 2 * VEC); }
+  const double *e = eB + (ptrdiff_t)LANES * (r < rows ? r : 0);               \
+  s##r##a = LOAD(e); s##r##b = LOAD(e + VEC); s##r##c = LOAD(e + 2 * VEC); }
 #define FINISH(r) if (r < rows) {                                             \
   double *o = out + (ptrdiff_t)LANES * r;                                     \
   STORE(o) = SOFT(s##r##a, l); STORE(o + VEC) = SOFT(s##r##b, l);             \
   STORE(o + 2 * VEC) = SOFT(s##r##c, l); }
 
-/* out = S_threshold(eta b + H in) for up to four rows */
+/* out = S_threshold(eB + H in) for up to four rows; the threshold stays in memory, because the
+ * loop has no register left for it */
 TARGET static inline void NAME(ista_rows)(int n_in, int rows, const double *restrict H,
-                                          const double *restrict in, double eta,
-                                          const double *restrict B, double threshold,
-                                          double *restrict out) {
+                                          const double *restrict in, const double *restrict eB,
+                                          const double *restrict threshold, double *restrict out) {
   ROWS(DECLARE) ROWS(START)
-  const V l = (V){0} + threshold;
   MULTIPLY_PANEL(n_in, H, in)
+  const V l = VSPLAT(*threshold);
   ROWS(FINISH)
 }
 
 #define FINISH_LANES(r, c, at) {                                              \
-  const V w = LOAD(p + (at)), l = threshold * w;                              \
+  const V w = LOAD(p + (at)), l = *threshold * w;                              \
   const V t = LOAD(old + (ptrdiff_t)LANES * r + (at)) + w * s##r##c;          \
   const V u = SOFT(t, l);                                                     \
   STORE(out + (ptrdiff_t)LANES * r + (at)) = u;                               \
@@ -64,11 +68,12 @@ TARGET static inline void NAME(ista_rows)(int n_in, int rows, const double *rest
 #define FINISH_TARGET(r) if (r < rows) {                                      \
   FINISH_LANES(r, a, 0) FINISH_LANES(r, b, VEC) FINISH_LANES(r, c, 2 * VEC) }
 
-/* out = S_{threshold p}(old + p (eta b + H in)), out_p = p out, up to four rows */
+/* out = S_{threshold p}(old + p (eB + H in)), out_p = p out, up to four rows */
 TARGET static inline void NAME(ista_target_rows)(int n_in, int rows, const double *restrict H,
-                                                 const double *restrict in, double eta,
-                                                 const double *restrict B,
-                                                 const double *restrict p, double threshold,
+                                                 const double *restrict in,
+                                                 const double *restrict eB,
+                                                 const double *restrict p,
+                                                 const double *restrict threshold,
                                                  const double *restrict old, double *restrict out,
                                                  double *restrict out_p) {
   ROWS(DECLARE) ROWS(START)
@@ -76,17 +81,23 @@ TARGET static inline void NAME(ista_target_rows)(int n_in, int rows, const doubl
   ROWS(FINISH_TARGET)
 }
 
+/* eB = eta B */
+TARGET static inline void NAME(scale_rows)(int rows, double eta, const double *B, double *eB) {
+  for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * rows; i += VEC) STORE(eB + i) = eta * LOAD(B + i);
+}
+
 /* eq. 13: a <- S_threshold(a + eta (b - G a)) = S_threshold(eta b + H a), H = I - eta G */
 TARGET static void NAME(ista)(int K, int steps, const double *H, double eta, const double *B,
                               double threshold, double *A, double *spare) {
-  double *a = A, *next = spare;
+  const ptrdiff_t row = LANES;
+  double *eB = spare, *a = A, *next = spare + row * K;
+  NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < K; k += FUMI_PANEL)
-      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)k * K, a, eta, B + (ptrdiff_t)LANES * k, threshold,
-                      next + (ptrdiff_t)LANES * k);
+      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)k * K, a, eB + row * k, &threshold, next + row * k);
     double *swap = a; a = next; next = swap;
   }
-  if (a != A) for (ptrdiff_t i = 0; i < (ptrdiff_t)K * LANES; i++) A[i] = a[i];
+  if (a != A) for (ptrdiff_t i = 0; i < row * K; i++) A[i] = a[i];
 }
 
 /* eq. 10-12 on a tile of rows [p a_t; a_b; a_t]: background rows read the first K
@@ -97,14 +108,15 @@ TARGET static void NAME(ista_positive)(int T, int M, int steps, const double *Hb
                                        double threshold, double *A, double *spare) {
   const int K = T + M;
   const ptrdiff_t row = LANES;
-  double *a = A, *next = spare;
+  double *eB = spare, *a = A, *next = spare + row * K;
+  NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < M; k += FUMI_PANEL)
-      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)k * K, a, eta, B + row * (T + k), threshold,
+      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)k * K, a, eB + row * (T + k), &threshold,
                       next + row * (T + k));
     for (int t = 0; t < T; t += FUMI_PANEL)
-      NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)t * K, a + row * T, eta, B + row * t, p,
-                             threshold, a + row * (K + t), next + row * (K + t), next + row * t);
+      NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)t * K, a + row * T, eB + row * t, p,
+                             &threshold, a + row * (K + t), next + row * (K + t), next + row * t);
     double *swap = a; a = next; next = swap;
   }
   if (a != A) for (ptrdiff_t i = 0; i < (K + T) * row; i++) A[i] = a[i];
@@ -112,44 +124,62 @@ TARGET static void NAME(ista_positive)(int T, int M, int steps, const double *Hb
 
 /* ---- residuals -------------------------------------------------------------- */
 
+#define START_RESIDUAL(r) {                                                   \
+  const double *b = B + (ptrdiff_t)LANES * (k + (r < rows ? r : 0));          \
+  s##r##a = -2 * LOAD(b); s##r##b = -2 * LOAD(b + VEC); s##r##c = -2 * LOAD(b + 2 * VEC); }
+#define ADD_RESIDUAL(r) if (r < rows) {                                       \
+  LOAD_X(A + (ptrdiff_t)LANES * (k + r))                                      \
+  ra = VFMA(ra, xa, s##r##a); rb = VFMA(rb, xb, s##r##b); rc = VFMA(rc, xc, s##r##c); }
+
 /* r = sum_k a_k (sum_l G_kl a_l - 2 b_k) = ||x - Da||^2 - ||x||^2 for the lanes of a tile */
 TARGET static void NAME(quadratic)(int K, const double *G, int ldg, const double *A,
                                    const double *B, double *r) {
   V ra = {0}, rb = {0}, rc = {0};
-  for (int k = 0; k < K; k++) {
-    const double *b = B + (ptrdiff_t)LANES * k, *a = A + (ptrdiff_t)LANES * k;
-    const double *g = G + (ptrdiff_t)ldg * k;
-    V sa = -2 * LOAD(b), sb = -2 * LOAD(b + VEC), sc = -2 * LOAD(b + 2 * VEC);
+  for (int k = 0; k < K; k += 4) {
+    const int rows = K - k, to1 = rows > 1, to2 = rows > 2 ? 2 : 0, to3 = rows > 3 ? 3 : 0;
+    ROWS(DECLARE) ROWS(START_RESIDUAL)
     for (int l = 0; l < K; l++) {
+      const double *g = G + (ptrdiff_t)ldg * l + k;
       LOAD_X(A + (ptrdiff_t)LANES * l)
-      sa += g[l] * xa; sb += g[l] * xb; sc += g[l] * xc;
+      MULTIPLY_ADD(0, g[0]) MULTIPLY_ADD(1, g[to1]) MULTIPLY_ADD(2, g[to2]) MULTIPLY_ADD(3, g[to3])
     }
-    ra += LOAD(a) * sa; rb += LOAD(a + VEC) * sb; rc += LOAD(a + 2 * VEC) * sc;
+    ROWS(ADD_RESIDUAL)
   }
   STORE(r) = ra; STORE(r + VEC) = rb; STORE(r + 2 * VEC) = rc;
 }
 
 /* ---- products with X --------------------------------------------------------- */
 
-TARGET static inline double NAME(sum)(V v) {
-  double s = 0;
-  for (int e = 0; e < VEC; e++) s += v[e];
-  return s;
-}
+#define DOT(r) { const V y = LOAD(x##r + l);                                  \
+  s##r##a = VFMA(s##r##a, y, ya); s##r##b = VFMA(s##r##b, y, yb); s##r##c = VFMA(s##r##c, y, yc); }
+/* the products of the features that fill no vector */
+#define LAST_FEATURES(r, col) for (int l = whole; l < len; l++) dots[r] += x##r[l] * d##col[l];
+#define PUT_DOTS(c, col) if (col < nk) {                                      \
+  VSUMS(s0##c, s1##c, s2##c, s3##c, dots)                                     \
+  LAST_FEATURES(0, col) LAST_FEATURES(1, col) LAST_FEATURES(2, col) LAST_FEATURES(3, col) \
+  NAME(put_dots)(ni, from > 0, dots, scale + i, B, rows, k + col, i); }
 
-#define DOT(r) { const V y = LOAD(x##r + l); s##r##a += y * ya; s##r##b += y * yb; s##r##c += y * yc; }
-#define PUT_DOT(r, c, col) if (r < ni && col < nk) {                          \
-  double s = NAME(sum)(s##r##c);                                              \
-  for (int l = whole; l < len; l++) s += x##r[l] * d##col[l];                 \
-  double *o = B + fumi_at(LANES, rows, k + col, i + r);                       \
-  *o = (from ? *o : 0) + scale[i + r] * s; }
-#define PUT_DOTS(r) PUT_DOT(r, a, 0) PUT_DOT(r, b, 1) PUT_DOT(r, c, 2)
+/* row k of B, instances i .. i + 3: (+)= scale * dots */
+TARGET static inline void NAME(put_dots)(int n, int add, const double *dots, const double *scale,
+                                         double *B, int rows, int k, int i) {
+  for (int e = 0; e < 4 && n >= 4; e += VEC) {
+    double *o = B + fumi_at(LANES, rows, k, i + e);
+    const V b = LOAD(scale + e) * LOAD(dots + e);
+    if (add) STORE(o) += b;
+    else STORE(o) = b;
+  }
+  for (int r = 0; r < n && n < 4; r++) {
+    double *o = B + fumi_at(LANES, rows, k, i + r);
+    *o = (add ? *o : 0) + scale[r] * dots[r];
+  }
+}
 
 /* B = D'X, scaled by instance: four instances by three atoms, lanes along the features,
  * features in chunks that stay in the first cache */
 TARGET static void NAME(project)(int d, int n, int K, const double *X, const double *scale,
                                  const double *D, double *B, int rows) {
-  enum { CHUNK = 512 };
+  enum { CHUNK = 256 };
+  double dots[4];
   for (int from = 0; from < d; from += CHUNK) {
     const int len = d - from < CHUNK ? d - from : CHUNK, whole = len / VEC * VEC;
     for (int i = 0; i < n; i += 4) {
@@ -165,7 +195,7 @@ TARGET static void NAME(project)(int d, int n, int K, const double *X, const dou
           const V ya = LOAD(d0 + l), yb = LOAD(d1 + l), yc = LOAD(d2 + l);
           ROWS(DOT)
         }
-        ROWS(PUT_DOTS)
+        PUT_DOTS(a, 0) PUT_DOTS(b, 1) PUT_DOTS(c, 2)
       }
     }
   }
@@ -175,34 +205,33 @@ TARGET static void NAME(project)(int d, int n, int K, const double *X, const dou
   double *o = U + (ptrdiff_t)ldu * (k + r) + from;                            \
   STORE(o) += s##r##a; STORE(o + VEC) += s##r##b; STORE(o + 2 * VEC) += s##r##c; }
 
-/* A strip of LANES features of n instances, one after the other: in X itself a power-of-two
- * stride would throw it out of the first cache. */
-TARGET static void NAME(pack_strip)(int d, int n, int len, const double *X, double *pack) {
-  for (int i = 0; i < n; i++, X += d, pack += LANES) {
-    if (len == LANES) {
-      LOAD_X(X)
-      STORE(pack) = xa; STORE(pack + VEC) = xb; STORE(pack + 2 * VEC) = xc;
-    } else {
-      for (int l = 0; l < LANES; l++) pack[l] = l < len ? X[l] : 0;
-    }
-  }
+/* The last features, fewer than LANES, filled up with 0. */
+TARGET static void NAME(pack_rest)(int d, int n, int len, const double *X, double *pack) {
+  for (int i = 0; i < n; i++)
+    for (int l = 0; l < LANES; l++) pack[(ptrdiff_t)LANES * i + l] = l < len ? X[(ptrdiff_t)d * i + l] : 0;
 }
 
-/* U += X W': LANES features by four atoms */
+/* U += X W': LANES features by four atoms. The first four atoms read X itself and leave the strip of
+ * features one instance after the other for the rest: in X a power-of-two stride would throw it out of
+ * the first cache. */
 TARGET static void NAME(accumulate)(int d, int n, int K, const double *X, const double *W, int rows,
                                     double *U, int ldu, double *pack) {
   for (int from = 0; from < d; from += LANES) {
-    NAME(pack_strip)(d, n, d - from < LANES ? d - from : LANES, X + from, pack);
+    const int rest = d - from < LANES;
+    if (rest) NAME(pack_rest)(d, n, d - from, X + from, pack);
     for (int k = 0; k < K; k += 4) {
       const int nk = K - k, to1 = nk > 1 ? LANES : 0, to2 = nk > 2 ? 2 * LANES : 0,
-                to3 = nk > 3 ? 3 * LANES : 0;
-      const double *x = pack;
+                to3 = nk > 3 ? 3 * LANES : 0, direct = k == 0 && !rest;
+      const double *x = direct ? X + from : pack;
+      const ptrdiff_t stride = direct ? d : LANES;
+      double *copy = pack;
       ROWS(DECLARE) ROWS(ZERO)
       for (int first = 0; first < n; first += LANES) {
         const double *w = W + fumi_at(LANES, rows, k, first);
         const double *end = w + (n - first < LANES ? n - first : LANES);
-        for (; w < end; w++, x += LANES) {
+        for (; w < end; w++, x += stride) {
           LOAD_X(x)
+          if (direct) { STORE(copy) = xa; STORE(copy + VEC) = xb; STORE(copy + 2 * VEC) = xc; copy += LANES; }
           MULTIPLY_ADD(0, w[0]) MULTIPLY_ADD(1, w[to1])
           MULTIPLY_ADD(2, w[to2]) MULTIPLY_ADD(3, w[to3])
         }
@@ -212,13 +241,14 @@ TARGET static void NAME(accumulate)(int d, int n, int K, const double *X, const 
   }
 }
 
-#define PUT_GRAM(r, c, col) \
-  if (r < ni && col < nk) S[(i + r) + (ptrdiff_t)lds * (k + col)] += NAME(sum)(s##r##c);
-#define PUT_GRAMS(r) PUT_GRAM(r, a, 0) PUT_GRAM(r, b, 1) PUT_GRAM(r, c, 2)
+#define PUT_GRAMS(c, col) if (col < nk) {                                     \
+  VSUMS(s0##c, s1##c, s2##c, s3##c, dots)                                     \
+  for (int r = 0; r < 4 && r < ni; r++) S[(i + r) + (ptrdiff_t)lds * (k + col)] += dots[r]; }
 
 /* S += A W': four atoms by three, lanes along the instances */
 TARGET static void NAME(gram)(int tiles, int K, const double *A, const double *W, int rows,
                               double *S, int lds) {
+  double dots[4];
   for (int i = 0; i < K; i += 4) {
     for (int k = 0; k < K; k += 3) {
       const int ni = K - i, nk = K - k;
@@ -234,7 +264,7 @@ TARGET static void NAME(gram)(int tiles, int K, const double *A, const double *W
           ROWS(DOT)
         }
       }
-      ROWS(PUT_GRAMS)
+      PUT_GRAMS(a, 0) PUT_GRAMS(b, 1) PUT_GRAMS(c, 2)
     }
   }
 }
@@ -258,9 +288,10 @@ static const fumi_kernel NAME(kernel) = {KERNEL_NAME,     LANES,         NAME(pr
 #undef FINISH
 #undef FINISH_LANES
 #undef FINISH_TARGET
+#undef START_RESIDUAL
+#undef ADD_RESIDUAL
 #undef DOT
-#undef PUT_DOT
+#undef LAST_FEATURES
 #undef PUT_DOTS
 #undef ADD_TO_U
-#undef PUT_GRAM
 #undef PUT_GRAMS

@@ -242,7 +242,7 @@ double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *work,
 fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kernel *kernel,
                             const fumi_host *host) {
   *c = *of;
-  c->spare = fumi_doubles(host, (ptrdiff_t)c->K * kernel->lanes);
+  c->spare = fumi_doubles(host, 2 * (ptrdiff_t)c->K * kernel->lanes);
   return c->spare ? fumi_lasso_init(&c->lasso, c->K, host) : FUMI_ENOMEM;
 }
 
