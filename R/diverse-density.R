@@ -235,6 +235,7 @@ NULL
 #' @export
 coef.diverse_density <- function(object, ...) {
   check_dots_empty(...)
+  validate_model(object)
   rbind(target = object$target, scale = object$feature_scale)
 }
 
@@ -242,6 +243,7 @@ coef.diverse_density <- function(object, ...) {
 #' @export
 plot.diverse_density <- function(x, ...) {
   check_dots_empty(...)
+  validate_model(x, "x")
   if (is.null(x$image_dim)) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4, 2, 1))
     on.exit(graphics::par(old))

@@ -4,6 +4,7 @@
 #' @export
 coef.dlfumi <- function(object, which = c("all", "target", "background"), ...) {
   which <- check_choice(which, c("all", "target", "background"), "which")
+  validate_model(object)
   target <- seq_len(ncol(object$dictionary)) <= object$n_target
   t(object$dictionary[, switch(which, all = TRUE, target = target, background = !target), drop = FALSE])
 }
@@ -42,6 +43,7 @@ atom_notes <- function(x) {
 #' @rdname mil_model-methods
 #' @export
 summary.dlfumi <- function(object, ...) {
+  validate_model(object)
   codes <- object$codes
   positive <- object$prob_target > 0
   atoms <- data.frame(

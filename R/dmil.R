@@ -334,6 +334,7 @@ code_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
 #' @export
 coef.dmil <- function(object, ...) {
   check_dots_empty(...)
+  validate_model(object)
   t(dmil_atoms(object))
 }
 
@@ -386,6 +387,7 @@ print.dmil <- function(x, digits = 4, ...) {
 plot.dmil <- function(x, what = c("atoms", "objective", "bag"), ..., new_data = NULL, bag = 1) {
   what <- check_choice(what, c("atoms", "objective", "bag"), "what")
   if (what != "bag") check_dots_empty(..., known = names(formals()))
+  validate_model(x, "x")
   switch(what, atoms = plot_dmil_atoms(x), objective = plot_objective(x),
          bag = plot_bag(x, new_data, bag, ...))
   invisible(x)

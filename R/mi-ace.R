@@ -187,4 +187,4 @@ score_instances.mi_ace <- function(object, x, ..., call = rlang::caller_env()) {
 
 #' @rdname mil_model-methods
 #' @export
-coef.mi_ace <- function(object, ...) t(object$dictionary)
+coef.mi_ace <- function(object, ...) t(validate_model(object)$dictionary)

@@ -79,7 +79,7 @@ residuals.mil_model <- function(object, new_data, ...) {
 update.mil_model <- function(object, data, ...) {
   if (missing(data))
     stop_fumi("`data` must be given: a fit keeps no training data.", class = "no_data")
-  spec <- object$spec
+  spec <- validate_model(object)$spec
   changes <- list(...)
   named <- nzchar(rlang::names2(changes))
   spec[names(changes)[named]] <- changes[named]

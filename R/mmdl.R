@@ -284,7 +284,7 @@ score_instances.mmdl <- function(object, x, ..., call = rlang::caller_env()) {
 
 #' @rdname mil_model-methods
 #' @export
-coef.mmdl <- function(object, ...) t(object$weights)
+coef.mmdl <- function(object, ...) t(validate_model(object)$weights)
 
 # The code of each bag, bags x classifiers: max_i w_k'x_i, brought to norm 1.
 bag_codes <- function(object, x, bag) {
@@ -311,6 +311,7 @@ mmdl_bag_scores <- function(object, new_data, bag = NULL) {
   if (!inherits(object, "mmdl") || is.null(object$bag_weights))
     stop_fumi("`object` must be a fit made by `mmdl(bag_route = TRUE)`, not ",
               if (inherits(object, "mmdl")) "one without the bag route" else describe(object), ".")
+  validate_model(object)
   new <- forge(object, new_data, bag)
   if (anyNA(new$bag))
     stop_fumi("`bag` must be given: the new data do not carry bag ids.", class = "no_bag")

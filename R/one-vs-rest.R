@@ -87,6 +87,7 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
                                     level = c("instance", "bag"), ...) {
   type <- check_choice(type, c("class", "score"), "type")
   if (missing(new_data)) stop_fumi("`new_data` must be given.", class = "no_data")
+  validate_model(object)
   other <- intersect(c("coding", "coding_steps", "detector"), ...names())
   if (object$scaled && length(other))
     stop_fumi("`", other[1], "` must be left as it is when scores are on one scale, which was made for the usual ",

@@ -19,6 +19,7 @@
 plot.dlfumi <- function(x, what = c("atoms", "objective", "bag"), ..., new_data = NULL, bag = 1) {
   what <- check_choice(what, c("atoms", "objective", "bag"), "what")
   if (what != "bag") check_dots_empty(..., known = names(formals()))
+  validate_model(x, "x")
   switch(what, atoms = plot_atoms(x), objective = plot_objective(x), bag = plot_bag(x, new_data, bag, ...))
   invisible(x)
 }

@@ -46,6 +46,7 @@ predict.mil_model <- function(object, new_data,
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
+  validate_model(object)
   new <- forge(object, new_data, bag)
   if (type %in% c("codes", "reconstruction")) {
     if (level == "bag")

@@ -359,7 +359,8 @@ test_that("unknown arguments are refused, with the nearest one suggested, as err
 
 test_that("a type that a model does not have is refused as such", {
   d <- eight_bags()
-  model <- structure(list(classes = c("no", "yes"), n_features = 6L, features = NULL), class = c("other", "mil_model"))
+  model <- structure(unclass(fit_to(as_bags(d))), class = c("other", "mil_model"))
+  model[c("method", "logistic")] <- list("other", NULL)
   expect_error(predict(model, d$x, "prob"), "`type`.*other", class = "fumi_error_no_meaning")
   expect_error(predict(model, d$x, "codes"), "`type`", class = "fumi_error_no_meaning")
 })
