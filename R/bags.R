@@ -71,6 +71,7 @@ bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, i
 #' @export
 bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NULL,
                       image_dim = NULL) {
+  if (length(dim(x))) as_columns(x, "x")           # refuses a list with dimensions
   check_dots_empty(..., known = names(formals()))
   if (missing(label)) stop_fumi("`label` must be given.")
   if (length(bag) == 0) bag <- seq_along(x)

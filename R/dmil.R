@@ -148,6 +148,7 @@ dmil_bridge <- function(b, spec, progress) {
   call <- rlang::caller_env()
   b <- sort_instances(b)
   data <- dmil_data(b, spec, call)
+  check_distinct(b, data, spec, call)
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_atoms))
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
@@ -193,17 +194,26 @@ kernel_span <- function(gram, call) {
   list(coordinates = coordinates, root = factor[kept, kept, drop = FALSE], pivot = pivot[kept])
 }
 
+dmil_clusters <- function(x, draw, max_iter, call) {
+  clusters <- .Call(ffi_kmeans, x, rep(1, ncol(x)), 0L, draw, max_iter, portable())
+  check_status(clusters$status, call)
+  clusters
+}
+
+# Before a random number is drawn: how many seeds k-means finds does not depend on them.
+check_distinct <- function(b, data, spec, call) {
+  x <- scaled_columns(b$x[, data$represented, drop = FALSE], spec$normalize)
+  n <- dmil_clusters(x, rep(.5, min(spec$n_atoms, ncol(x) + 1)), 1L, call)$n_distinct
+  if (n < spec$n_atoms)
+    stop_fumi("`n_atoms` must be at most the number of distinct instances in ",
+              if (spec$swap) "negative" else "positive", " bags (", n, "), not ", spec$n_atoms, ".", call = call)
+}
+
 # Atoms are the means of clusters of the instances to represent. With a kernel these are clusters
 # of the instances too, and their means are taken in feature space.
 dmil_start <- function(b, data, spec, draw, call) {
   x <- scaled_columns(b$x[, data$represented, drop = FALSE], spec$normalize)
-  clusters <- .Call(ffi_kmeans, x, rep(1, ncol(x)), 0L, draw, 50L, portable())
-  check_status(clusters$status, call)
-  if (clusters$n_distinct < spec$n_atoms)
-    stop_fumi("`n_atoms` must be at most the number of distinct instances in ",
-              if (spec$swap) "negative" else "positive", " bags (", clusters$n_distinct, "), not ",
-              spec$n_atoms, ".", call = call)
-  centres <- clusters$centres
+  centres <- dmil_clusters(x, draw, 50L, call)$centres
   nearness <- crossprod(x, centres) - rep(colSums(centres^2) / 2, each = ncol(x))
   member <- outer(max.col(nearness, "first"), seq_len(spec$n_atoms), "==") + 0
   if (!is.null(spec$kernel)) x <- data$x[, data$represented, drop = FALSE]

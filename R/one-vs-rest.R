@@ -27,7 +27,7 @@
 one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
                         progress = getOption("fumi.progress", interactive())) {
   scale <- check_flag(scale, "scale")
-  fitter <- match.fun(fitter)
+  fitter <- check_fitter(fitter, rlang::caller_env())
   classes <- if (missing(label)) check_class_list(x) else class_bags(x, bag, label)
   bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
   on.exit(bar$done())
@@ -42,6 +42,13 @@ one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
               class = "interrupt")
   fits <- stats::setNames(fits[seq_along(fits)], names(classes)[seq_along(fits)])
   structure(list(fits = fits, scaled = scale), class = "mil_one_vs_rest")
+}
+
+# A function, or the name of one that the caller sees.
+check_fitter <- function(fitter, env, call = rlang::caller_env()) {
+  f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
+  if (is.function(f)) return(f)
+  stop_fumi("`fitter` must be a function that fits a model, not ", describe(fitter), ".", call = call)
 }
 
 check_class_list <- function(x, call = rlang::caller_env()) {

@@ -87,7 +87,7 @@ common_rules <- function(m, class) list(
   bag = texts(),
   n_bags = numbers(2, c("positive", "negative")),
   normalize = optional(one_of(c("unit", "none"))),
-  stop_reason = optional(one_of(names(stop_words))),
+  stop_reason = optional(texts(1)),
   spec = optional(a_list),
   thresholds = optional(numbers(3, c("max", "mean", "lse"), finite = FALSE)),
   logistic = optional(numbers(2, finite = FALSE)),

@@ -36,38 +36,6 @@ seeded <- function(fit, ...) {
 # the first target atoms of DL-FUMI are means of random instances.
 same_start <- list(dlfumi = list(init = list(dictionary = diag(15)[, 1:4])))
 
-# The inputs that every fitter refuses, each with its class.
-bad_inputs <- function() {
-  x <- matrix(rnorm(40), 8)
-  bag <- rep(1:4, each = 2)
-  label <- c(1, 1, 0, 0)
-  with_at <- function(value) replace(x, 3, value)
-  list(
-    list(list(with_at(NA), bag, label), "fumi_error_nonfinite"),
-    list(list(with_at(NaN), bag, label), "fumi_error_nonfinite"),
-    list(list(with_at(Inf), bag, label), "fumi_error_nonfinite"),
-    list(list(with_at(-Inf), bag, label), "fumi_error_nonfinite"),
-    list(list(matrix("a", 8, 5), bag, label), "fumi_error_type"),
-    list(list(matrix(1i, 8, 5), bag, label), "fumi_error_type"),
-    list(list(1:8, bag, label), "fumi_error_type"),
-    list(list(NULL, bag, label), "fumi_error_type"),
-    list(list(data.frame(a = letters[1:8], b = 1:8), bag, label), "fumi_error_type"),
-    list(list(x[0, ], integer(), integer()), "fumi_error_empty"),
-    list(list(x[, 0], bag, label), "fumi_error_empty"),
-    list(list(x, bag[-1], label), "fumi_error_input"),
-    list(list(x, replace(bag, 2, NA), label), "fumi_error_nonfinite"),
-    list(list(x, bag, c(1, 1, 1, 1)), "fumi_error_label"),
-    list(list(x, bag, c(0, 0, 0, 0)), "fumi_error_label"),
-    list(list(x, bag, c(1, 2, 1, 2)), "fumi_error_label"),
-    list(list(x, bag, c(1, 0, NA, 0)), "fumi_error_nonfinite"),
-    list(list(x, bag, rep(c(1, 0), 4)), "fumi_error_label"),
-    list(list(x, bag, factor(c("a", "b", "c", "a"))), "fumi_error_label"),
-    list(list(x, bag, c("yes", "no", "yes", "no")), "fumi_error_label"),
-    list(list(x, bag, c(1, 0, 1)), "fumi_error_input"),
-    list(list(x, bag, label, no_such_argument = 1), "fumi_error_argument"),
-    list(list(x * 0, bag, label), "fumi_error_scale"))
-}
-
 expect_mil_contract <- function(fit) {
   b <- contract_bags()
   x <- as.matrix(b)
@@ -107,11 +75,9 @@ expect_mil_contract <- function(fit) {
   saveRDS(model, file)
   expect_identical(predict(readRDS(file), b), s)
 
-  # one-instance bags, and refusals
+  # one-instance bags, and refusals (more of them in helper-bad-input.R)
   single <- seeded(fit, x, seq_len(nrow(x)), d$truth)
   expect_true(all(is.finite(predict(single, x)$.score)))
-  for (bad in bad_inputs())
-    expect_error(do.call(fit, bad[[1]]), class = bad[[2]])
   expect_error(fit(b, normalise = "unit"), "did you mean `normalize`", class = "fumi_error_argument")
 }
 

@@ -32,6 +32,7 @@ sealed <- function(bytes) {
 # no damage that shows), or the message of an error of another kind.
 try_mutants <- function(bytes, n, x, file = tempfile()) {
   on.exit(unlink(file))
+  without_traces()
   vapply(n, function(i) {
     writeBin(mutant(bytes, i), file)
     tryCatch({

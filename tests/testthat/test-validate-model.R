@@ -45,10 +45,8 @@ test_that("whole models pass, and are returned as they are", {
 
 # Values that a field must not have, given what it has.
 damages <- function(old) {
-  bad <- list(
-    function() 1, list(1), 1i, "none such", if (is.matrix(old)) old[, 0], if (is.matrix(old)) old[-1, ],
-    if (is.matrix(old)) t(old)[, -1], if (is.double(old)) replace(old, 1, NaN),
-    if (is.double(old)) replace(old, length(old), Inf), if (is.numeric(old)) c(old, 1))
+  bad <- list("none such", list(1), if (is.matrix(old)) old[, 0], if (is.matrix(old)) t(old)[, -1],
+              if (is.double(old)) replace(old, length(old), NaN), if (is.numeric(old)) c(old, 1))
   c(list(NULL), bad[!vapply(bad, is.null, NA)])
 }
 
@@ -56,12 +54,12 @@ damages <- function(old) {
 harmless <- function(path, value, old) {
   unread <- c("codes", "prob_target", "background$delta")
   path %in% unread && is.numeric(value) && identical(dim(value), dim(old)) && length(value) == length(old) ||
-    is.character(value) && path %in% c("bag", "version") || is.list(value) && path == "kernel$kpar" ||
-    is.function(value) && path == "kernel$name"
+    is.character(value) && path %in% c("bag", "version") || is.list(value) && path == "kernel$kpar"
 }
 
 test_that("each damaged field is found before it is used", {
   skip_on_cran()
+  without_traces()
   models <- whole_models()
   x <- eight_bags()$x
   answer <- function(model) tryCatch({predict(model, x); "used"}, fumi_error_model = function(e) "refused",
