@@ -69,5 +69,6 @@ interrupt_fit <- function(method, delay = .5) {
     return(interrupt_fit(method, 4 * delay))
   if (outcome == "not interrupted") tryCatch(Sys.sleep(delay + 1), interrupt = identity)
   next_fit <- fit(sim_bags(n_bags = 10, n_features = ncol(few)))
-  list(method = method, outcome = outcome, warned = warned, seconds = sum(time[1:2]) - delay, again = usable(next_fit))
+  list(method = method, outcome = outcome, warned = warned, seconds = sum(time[1:2]) - delay,
+       again = usable(next_fit))
 }

@@ -106,7 +106,8 @@ test_that("an interrupt keeps the last whole iteration", {
   b <- mmdl_bags()
   x <- t(b$x)
   spec <- mmdl(b, resample = FALSE)$spec
-  run <- function(max_iter, report) mmdl_run(x, b, rep_len(1:3, b$n_positive), NULL, replace(spec, "max_iter", max_iter), report)
+  run <- function(max_iter, report)
+    mmdl_run(x, b, rep_len(1:3, b$n_positive), NULL, replace(spec, "max_iter", max_iter), report)
   cut <- run(5, function(it, objective) if (it == 2) rlang::interrupt())
   expect_equal(cut[c("n_iter", "stop_reason")], list(n_iter = 2L, stop_reason = "interrupt"))
   whole <- run(2, NULL)
