@@ -112,10 +112,13 @@ add_logistic <- function(object, b) {
   score <- pool_bags(score_instances(object, b$x), b$ids[b$bag])
   positive <- b$label[match(names(score), b$ids)]
   target <- ifelse(positive, (sum(positive) + 1) / (sum(positive) + 2), 1 / (sum(!positive) + 2))
-  fit <- stats::glm.fit(cbind(1, score), target, family = stats::quasibinomial())
-  line <- unname(fit$coefficients)
+  # Standardised, so that a few steps suffice whatever the scale of the scores.
+  scale <- positive_sd(score)
+  fit <- stats::glm.fit(cbind(1, (score - mean(score)) / scale), target, family = stats::quasibinomial(),
+                        control = list(maxit = 100))
   # Scores that are all the same have no slope, and every probability is the mean of the targets.
-  object$logistic <- ifelse(is.na(line), 0, line)
+  slope <- if (is.na(fit$coefficients[[2]])) 0 else fit$coefficients[[2]] / scale
+  object$logistic <- c(fit$coefficients[[1]] - slope * mean(score), slope)
   object
 }
 

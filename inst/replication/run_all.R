@@ -23,7 +23,7 @@ experiments <- setdiff(words, stages)
 if (!length(experiments)) experiments <- c("usps", "olivetti_eyeglasses", "olivetti_person")
 dir.create(store, recursive = TRUE, showWarnings = FALSE)
 options(fumi.progress = TRUE)
-if (workers > 1) future::plan(if (future::supportsMulticore()) "multicore" else "multisession", workers = workers)
+if (workers > 1) future::plan("multisession", workers = workers)
 
 # ---- what is tried -----------------------------------------------------------------------------
 
@@ -53,10 +53,6 @@ grids <- function(name) list(
   MILES = list("miles", expand.grid(sigma = c(NA, 0.5, 1), cost = c(0.1, 1, 10, 100))),
   `MI-ACE` = list("mi_ace", expand.grid(ridge = c(0.001, 0.01, 0.1), type = c("ace", "smf"), normalize = c("none", "unit"),
                                         stringsAsFactors = FALSE)),
-  `Diverse Density` = list("diverse_density", expand.grid(
-    model = c("noisy-or", "most-likely-cause"), scale_type = c("feature", "single", "fixed"), normalize = c("unit", "none"),
-    n_start = 10, stringsAsFactors = FALSE)),
-  eFUMI = list("e_fumi", expand.grid(n_target = c(1, 4), n_background = c(5, 15), gamma = c(0.1, 1, 10))),
   `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),
                                                stringsAsFactors = FALSE)))
 
@@ -118,7 +114,7 @@ tune_all <- function() {
 
 # paper_methods() reads the parameters that the package has stored: install it again after a new choice.
 run_experiment <- function(name) {
-  result <- paper_experiment(name, dir = file.path(dir, "run", name))
+  result <- paper_experiment(name, methods_of(name), dir = file.path(dir, "run", name))
   result$command <- paste("Rscript run_all.R run", name)
   saveRDS(fumi:::compact_experiment(result), file.path(store, paste0(name, ".rds")), compress = "xz")
   print(paper_table(result))

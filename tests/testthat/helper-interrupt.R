@@ -17,11 +17,11 @@ saved <- function(out) {
 
 wait_for <- function(ok) for (i in 1:3000) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
 
-# Runs `lines`, which make a list `result`, in an R process of its own; sends it an interrupt a second
-# after they begin, and returns the list. Warnings are gathered, by class, in `warned`.
-interrupted <- function(lines) {
+# Runs `setup` and then `lines`, which make a list `result`, in an R process of its own; sends it an interrupt a
+# second after `lines` begin, and returns the list. Warnings are gathered, by class, in `warned`.
+interrupted <- function(setup, lines) {
   out <- apart(c(
-    "cat(Sys.getpid(), file = out)", "warned <- NULL",
+    setup, "cat(Sys.getpid(), file = out)", "warned <- NULL",
     "withCallingHandlers({", lines,
     "}, warning = function(w) { warned <<- c(warned, class(w)); invokeRestart('muffleWarning') })",
     "saveRDS(c(result, list(warned = warned)), out)"))

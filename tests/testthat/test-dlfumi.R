@@ -508,7 +508,7 @@ test_that("an interrupt returns the last whole iteration as a usable fit", {
   res <- interrupted(c(
     "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
     "fit <- function(n, ...) { set.seed(2); dlfumi(b, n_target = 2, n_background = 8,",
-    "  control = dlfumi_control(max_iter = n, tol = 0), ...) }",
+    "  control = dlfumi_control(max_iter = n, tol = 0), ...) }"), c(
     "f <- fit(1e5, n_start = 3)", "result <- list(f = f, g = fit(f$n_iter), score = predict(f, b)$.score)"))
   expect_identical(res$f$stop_reason, "interrupt")
   expect_true("fumi_warning_interrupt" %in% res$warned)
@@ -525,7 +525,7 @@ test_that("an interrupt during predict() gives no unfinished scores", {
   res <- interrupted(c(
     "set.seed(1)", "b <- sim_bags(n_bags = 20, n_features = 200)",
     "fit <- dlfumi(b, n_target = 2, n_background = 30, control = dlfumi_control(max_iter = 2))",
-    "x <- matrix(rnorm(200 * 2e4), ncol = 200)", "for (i in 1:1000) {",
+    "x <- matrix(rnorm(200 * 2e4), ncol = 200)"), c("for (i in 1:1000) {",
     "  s <- tryCatch({ predict(fit, x); NULL }, fumi_error_interrupt = identity, interrupt = identity)",
     "  if (!is.null(s)) break }", "result <- list(s = class(s))"))
   expect_true(any(c("fumi_error_interrupt", "interrupt") %in% res$s))

@@ -357,7 +357,7 @@ test_that("an interrupt returns the best whole iteration as a usable fit", {
   skip_on_cran()
   skip_on_os("windows")
   res <- interrupted(c(
-    "set.seed(1)", "b <- sim_bags(n_bags = 100, bag_size = 20, n_features = 100)",
+    "set.seed(1)", "b <- sim_bags(n_bags = 100, bag_size = 20, n_features = 100)"), c(
     "f <- dmil(b, n_start = 3, max_iter = 1e6, tol = 0)", "result <- list(f = f, score = predict(f, b)$.score)"))
   expect_identical(res$f$stop_reason, "interrupt")
   expect_true("fumi_warning_interrupt" %in% res$warned)
