@@ -67,7 +67,7 @@ run_on_workers <- function(tasks, todo, f, keep, call) {
     over <- vapply(busy, is_over, NA)
     for (job in busy[over]) keep(job$i, job_value(job, tasks, call))
     busy <- busy[!over]
-    if (!any(over)) Sys.sleep(0.02)
+    if (!any(over)) Sys.sleep(0.05)
   }
 }
 
