@@ -117,6 +117,36 @@ static void test_quadratic(void) {
   }
 }
 
+/* ---- one instance ------------------------------------------------------------------ */
+
+static void test_correlate(void) {
+  for (int K = 1; K <= 40; K++)
+    for (int n = 0; n <= 3 && n <= K; n++) {
+      const int ldg = K + 1;
+      const double *G = random_doubles(ldg * K), *b = random_doubles(K), *v = random_doubles(n + 1);
+      int active[3];
+      double *q = doubles(K);
+      for (int i = 0; i < n; i++) active[i] = (7 * i + K / 2) % K;
+      kernel->correlate(K, n, active, v, G, ldg, b, q);
+      for (int k = 0; k < K; k++) {
+        double expected = b[k];
+        for (int i = 0; i < n; i++) expected -= v[i] * G[k + ldg * active[i]];
+        check_sum(q[k], expected, n + 1);
+      }
+      arena_release();
+    }
+}
+
+static void test_peak(void) {
+  for (int K = 1; K <= 20; K++)
+    for (int at = 0; at < K; at++) {
+      double *q = random_doubles(K);
+      q[at] = at % 2 ? -2.5 : 2.5;
+      CHECK(kernel->peak(K, q) == 2.5);
+      arena_release();
+    }
+}
+
 /* ---- ISTA -------------------------------------------------------------------------- */
 
 static const double THRESHOLD = .02;
@@ -269,6 +299,8 @@ int main(void) {
     RUN(test_accumulate);
     RUN(test_gram);
     RUN(test_quadratic);
+    RUN(test_correlate);
+    RUN(test_peak);
     RUN(test_ista);
     RUN(test_ista_positive);
   }

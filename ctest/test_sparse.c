@@ -19,7 +19,7 @@ static lasso_case make_case(int d, int K, const double *D, const double *x, doub
   const fumi_host host = host_of(&r);
   c.l = (fumi_lasso){.K = K, .ldg = ldg, .G = gram_of(d, K, D, ldg), .lambda = lambda, .p = 1,
                      .norm2 = dot(d, x, x), .gap = 1e-12};
-  CHECK(fumi_lasso_init(&c.w, K, &host) == FUMI_OK);
+  CHECK(fumi_lasso_init(&c.w, fumi_choose_kernel(0), K, &host) == FUMI_OK);
   for (int k = 0; k < K; k++) {
     c.w.b[k] = dot(d, fumi_ccol(D, d, k), x);
     c.w.a[k] = 0;
@@ -134,7 +134,25 @@ static void test_more_atoms_than_features(void) {
       }
 }
 
-/* Two equal atoms, both in the active set: the factor fails and descent takes over. */
+/* Every atom has a twin or a mirror image, and half of them nearly so. */
+static void test_all_atoms_twice(void) {
+  const int d = 30, K = 24;
+  for (int j = 1; j < N_LAMBDAS; j++)
+    for (int repeat = 0; repeat < 12; repeat++) {
+      double *D = random_atoms(d, K);
+      for (int k = 0; k < K; k += 2)
+        for (int r = 0; r < d; r++)
+          D[r + d * (k + 1)] = (repeat % 2 ? -1 : 1) * D[r + d * k] + (k % 4 ? 0 : 1e-9 * symmetric());
+      lasso_case c = make_case(d, K, D, random_atoms(d, 1), LAMBDAS[j]);
+      c.l.T = repeat % 3;
+      c.l.p = c.l.T ? .4 : 1;
+      for (int k = 0; k < K; k++) c.w.a[k] = repeat >= 6 ? symmetric() : 0;
+      check_optimum(&c);
+      arena_release();
+    }
+}
+
+/* Two equal atoms: one of them is enough, also where a start uses both. */
 static void test_duplicate_atoms(void) {
   const int d = 10, K = 6;
   for (int j = 1; j < N_LAMBDAS; j++)
@@ -293,6 +311,7 @@ int main(void) {
   RUN(test_small_weights);
   RUN(test_more_atoms_than_features);
   RUN(test_duplicate_atoms);
+  RUN(test_all_atoms_twice);
   RUN(test_restart_at_the_optimum);
   RUN(test_zero_atoms);
   RUN(test_zero_instance);

@@ -77,6 +77,10 @@ typedef struct {
                      int ldu, double *pack);
   /* S += A W' (K x K, leading dimension lds) */
   void (*gram)(int tiles, int K, const double *A, const double *W, int rows, double *S, int lds);
+  /* q = b - sum_i v_i G[, active_i], n of them */
+  void (*correlate)(int K, int n, const int *active, const double *v, const double *G, int ldg,
+                    const double *b, double *q);
+  double (*peak)(int K, const double *q); /* the largest |q_k| */
 } fumi_kernel;
 
 enum { FUMI_MAX_LANES = 12, FUMI_PANEL = 4 };
@@ -136,11 +140,13 @@ typedef struct {
 } fumi_lasso;
 
 typedef struct {
-  double *L, *b, *q, *z, *a;
+  const fumi_kernel *kernel;
+  double *L, *b, *q, *a, *z, *y, *v, pivot;
   int *active, *sign;
 } fumi_lasso_work;
 
-fumi_status fumi_lasso_init(fumi_lasso_work *w, int K, const fumi_host *host);
+fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K,
+                            const fumi_host *host);
 /* solves for w->b, from the start w->a, in place; returns the relative gap */
 double fumi_lasso_solve(const fumi_lasso *problem, fumi_lasso_work *w);
 double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *work, fumi_status *status);

@@ -4,6 +4,7 @@
 #include "core.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #ifdef _OPENMP
@@ -29,12 +30,18 @@ static fumi_status take_buffers(fumi_block *b, const fumi_host *host) {
   return b->B && b->A && b->W && b->pack && b->column ? FUMI_OK : FUMI_ENOMEM;
 }
 
+/* ||x||: the slow way, safe from overflow, only where the sum of squares is out of range */
+static double norm_of(int d, const double *x) {
+  const double sum = la_dot(d, x, x);
+  return sum > 1e-200 && sum < 1e200 ? sqrt(sum) : la_nrm2(d, x);
+}
+
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host) {
   *b = (fumi_block){.x = x, .kernel = kernel, .K = K, .norm2 = fumi_doubles(host, x->N)};
   if (!b->norm2) return FUMI_ENOMEM;
   for (int i = 0; i < x->N; i++) {
-    const double norm = x->scale[i] * la_nrm2(x->d, fumi_ccol(x->X, x->d, i));
+    const double norm = x->scale[i] * norm_of(x->d, fumi_ccol(x->X, x->d, i));
     b->norm2[i] = norm * norm;
   }
   return take_buffers(b, host);
@@ -156,7 +163,7 @@ void fumi_block_residual(const fumi_block *b, int from, double *r) {
  * overflows. */
 void fumi_unit_scale(int d, int N, const double *X, double *scale) {
   for (int i = 0; i < N; i++) {
-    const double norm = la_nrm2(d, fumi_ccol(X, d, i));
+    const double norm = norm_of(d, fumi_ccol(X, d, i));
     scale[i] = norm >= DBL_MIN ? 1 / norm : 0;
   }
 }

@@ -72,7 +72,7 @@ static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
   v->w = w;
   fumi_status status = v == w->worker ? fumi_block_init(&v->block, w->x, kernel, w->par->K, w->host)
                                       : fumi_block_twin(&v->block, &w->worker->block, w->host);
-  if (status == FUMI_OK) status = fumi_lasso_init(&v->lasso, w->par->K, w->host);
+  if (status == FUMI_OK) status = fumi_lasso_init(&v->lasso, kernel, w->par->K, w->host);
   double **arrays[] = {&v->tile, &v->spare, &v->r_bg, &v->r_full, &v->p_lanes};
   const ptrdiff_t row = kernel->lanes, sizes[] = {(K + T) * row, (2 * K + T) * row, nb, nb, nb};
   return status == FUMI_OK ? take(w->host, sizeof sizes / sizeof *sizes, arrays, sizes) : status;

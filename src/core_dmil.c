@@ -35,7 +35,7 @@ static fumi_status coder_init(dmil_coder *c, const fumi_data *x, int K, const do
                               double lambda, int portable, const fumi_host *host) {
   *c = (dmil_coder){.x = x, .host = host, .K = K, .lambda = lambda, .D = D};
   fumi_status status = fumi_block_init(&c->block, x, fumi_choose_kernel(portable), K, host);
-  if (status == FUMI_OK) status = fumi_lasso_init(&c->lasso, K, host);
+  if (status == FUMI_OK) status = fumi_lasso_init(&c->lasso, c->block.kernel, K, host);
   c->norm2 = c->block.norm2;
   c->block.D = D;
   c->B = fumi_doubles(host, (ptrdiff_t)K * x->N);

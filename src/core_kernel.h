@@ -269,9 +269,58 @@ TARGET static void NAME(gram)(int tiles, int K, const double *A, const double *W
   }
 }
 
+/* ---- one instance ------------------------------------------------------------- */
+
+#define SUBTRACT(r) y##r -= v[i] * LOAD(g + r * VEC);
+#define LOAD_B(r) V y##r = LOAD(b + k + r * VEC);
+#define STORE_Q(r) STORE(q + k + r * VEC) = y##r;
+
+/* q = b - sum_i v_i G[, active_i]: four vectors at a time, then one, then one number */
+TARGET static void NAME(correlate)(int K, int n, const int *active, const double *v, const double *G,
+                                   int ldg, const double *b, double *q) {
+  int k = 0;
+  for (; k + 4 * VEC <= K; k += 4 * VEC) {
+    ROWS(LOAD_B)
+    for (int i = 0; i < n; i++) {
+      const double *g = G + (ptrdiff_t)ldg * active[i] + k;
+      ROWS(SUBTRACT)
+    }
+    ROWS(STORE_Q)
+  }
+  for (; k + VEC <= K; k += VEC) {
+    LOAD_B(0)
+    for (int i = 0; i < n; i++) {
+      const double *g = G + (ptrdiff_t)ldg * active[i] + k;
+      SUBTRACT(0)
+    }
+    STORE_Q(0)
+  }
+  for (; k < K; k++) {
+    q[k] = b[k];
+    for (int i = 0; i < n; i++) q[k] -= v[i] * G[(ptrdiff_t)ldg * active[i] + k];
+  }
+}
+
+TARGET static double NAME(peak)(int K, const double *q) {
+  const int whole = K / VEC * VEC;
+  V most = {0};
+  double peak = 0;
+  for (int k = 0; k < whole; k += VEC) {
+    const V y = LOAD(q + k);
+    most = VMAX(most, VMAX(y, -y));
+  }
+  for (int e = 0; e < VEC; e++) peak = most[e] > peak ? most[e] : peak;
+  for (int k = whole; k < K; k++) {
+    const double size = q[k] < 0 ? -q[k] : q[k];
+    peak = size > peak ? size : peak;
+  }
+  return peak;
+}
+
 static const fumi_kernel NAME(kernel) = {KERNEL_NAME,     LANES,         NAME(project),
                                          NAME(quadratic), NAME(ista),    NAME(ista_positive),
-                                         NAME(accumulate), NAME(gram)};
+                                         NAME(accumulate), NAME(gram),   NAME(correlate),
+                                         NAME(peak)};
 
 #undef V
 #undef LANES
@@ -295,3 +344,6 @@ static const fumi_kernel NAME(kernel) = {KERNEL_NAME,     LANES,         NAME(pr
 #undef PUT_DOTS
 #undef ADD_TO_U
 #undef PUT_GRAMS
+#undef SUBTRACT
+#undef LOAD_B
+#undef STORE_Q

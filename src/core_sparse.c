@@ -4,8 +4,10 @@
  *
  * by an active set (feature-sign search, Lee et al. 2007) on a Cholesky factor
  * that grows with the set and is rebuilt from the row of an atom that leaves. An
- * instance whose active atoms are linearly dependent is handed to coordinate
- * descent, which does not mind. The duality gap tells how exact a code is. */
+ * atom that depends on the active ones takes the place of one of them. The weight of
+ * an atom divides out of q_k = c_k - (Qa)_k and of its penalty, so that every atom is
+ * held against lambda. What cycles or rounds is handed to coordinate descent. The
+ * duality gap tells how exact a code is. */
 #include "core.h"
 
 #include <float.h>
@@ -14,98 +16,110 @@
 
 #include "core_linalg.h"
 
-fumi_status fumi_lasso_init(fumi_lasso_work *w, int K, const fumi_host *host) {
+fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K,
+                            const fumi_host *host) {
+  double **arrays[] = {&w->b, &w->q, &w->a, &w->z, &w->y, &w->v};
+  w->kernel = kernel;
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    if (!(*arrays[i] = fumi_doubles(host, K))) return FUMI_ENOMEM;
   w->L = fumi_doubles(host, (ptrdiff_t)K * K);
-  w->b = fumi_doubles(host, K);
-  w->q = fumi_doubles(host, K);
-  w->z = fumi_doubles(host, K);
-  w->a = fumi_doubles(host, K);
   w->active = host->alloc(host->ctx, (size_t)K, sizeof(int));
   w->sign = host->alloc(host->ctx, (size_t)K, sizeof(int));
-  return w->L && w->b && w->q && w->z && w->a && w->active && w->sign ? FUMI_OK : FUMI_ENOMEM;
+  return w->L && w->active && w->sign ? FUMI_OK : FUMI_ENOMEM;
 }
 
 static double weight(const fumi_lasso *l, int k) { return k < l->T ? l->p : 1; }
-static double linear(const fumi_lasso *l, const double *b, int k) { return weight(l, k) * b[k]; }
-static double penalty(const fumi_lasso *l, int k) { return weight(l, k) * l->lambda; }
-static double quadratic(const fumi_lasso *l, int j, int k) {
-  return weight(l, j < k ? j : k) * l->G[j + (ptrdiff_t)l->ldg * k];
+
+static double dot(int n, const double *x, const double *y) {
+  double s0 = 0, s1 = 0;
+  for (int i = 0; i + 1 < n; i += 2) s0 += x[i] * y[i], s1 += x[i + 1] * y[i + 1];
+  return n % 2 ? s0 + s1 + x[n - 1] * y[n - 1] : s0 + s1;
 }
 
-/* q = c - Qa, from the non-zero codes; atoms below `first` are out of play */
-static void correlations(const fumi_lasso *l, fumi_lasso_work *w, int first) {
-  for (int j = 0; j < l->K; j++) w->q[j] = linear(l, w->b, j);
-  for (int k = first; k < l->K; k++) {
+/* Below this p the target block of Q is 0 to working precision, and its codes are 0. */
+static int first_atom(const fumi_lasso *l) { return l->p > DBL_EPSILON ? 0 : l->T; }
+
+/* The atoms whose codes are not 0; returns their number. */
+static int find_active(const fumi_lasso *l, fumi_lasso_work *w) {
+  const int first = first_atom(l);
+  int n = 0;
+  for (int k = 0; k < l->K; k++) {
+    if (k < first || l->G[k + (ptrdiff_t)l->ldg * k] <= 0) w->a[k] = 0; /* without weight, or of zeros */
     if (w->a[k] == 0) continue;
-    const double *g = l->G + (ptrdiff_t)l->ldg * k, mixed = weight(l, k) * w->a[k];
-    for (int j = first; j < l->T; j++) w->q[j] -= l->p * w->a[k] * g[j];
-    for (int j = first > l->T ? first : l->T; j < l->K; j++) w->q[j] -= mixed * g[j];
+    w->active[n] = k;
+    w->sign[n++] = w->a[k] > 0 ? 1 : -1;
+  }
+  return n;
+}
+
+/* q_k = (c - Qa)_k / weight_k from the n active codes; 0 for atoms out of play */
+static void correlations(const fumi_lasso *l, fumi_lasso_work *w, int n) {
+  for (int i = 0; i < n; i++) w->v[i] = weight(l, w->active[i]) * w->a[w->active[i]];
+  w->kernel->correlate(l->K, n, w->active, w->v, l->G, l->ldg, w->b, w->q);
+  for (int t = 0; t < l->T && l->p != 1; t++) {
+    double q = first_atom(l) ? 0 : w->b[t];
+    for (int i = 0; i < n && !first_atom(l); i++)
+      q -= w->a[w->active[i]] * l->G[t + (ptrdiff_t)l->ldg * w->active[i]];
+    w->q[t] = q;
   }
 }
 
 /* Without a penalty the dual has no interior: the largest |q_k| beside the largest |c_k|. */
-static double largest_correlation(const fumi_lasso *l, const fumi_lasso_work *w, int first) {
+static double largest_correlation(const fumi_lasso *l, const fumi_lasso_work *w) {
   double q = 0, c = 0;
-  for (int k = first; k < l->K; k++) {
-    q = fmax(q, fabs(w->q[k]));
-    c = fmax(c, fabs(linear(l, w->b, k)));
+  for (int k = first_atom(l); k < l->K; k++) {
+    q = fmax(q, weight(l, k) * fabs(w->q[k]));
+    c = fmax(c, weight(l, k) * fabs(w->b[k]));
   }
   return c > 0 ? q / c : 0;
 }
 
 /* Primal minus dual over primal. The dual point is the residual shrunk until
- * |q_k| <= penalty_k for every atom. Needs w->q. */
-static double relative_gap(const fumi_lasso *l, const fumi_lasso_work *w, int first) {
-  if (l->lambda == 0) return largest_correlation(l, w, first);
-  double ac = 0, aq = 0, l1 = 0, shrink = 1;
-  for (int k = first; k < l->K; k++) {
-    const double size = fabs(w->q[k]);
-    ac += w->a[k] * linear(l, w->b, k);
-    aq += w->a[k] * w->q[k];
-    l1 += penalty(l, k) * fabs(w->a[k]);
-    if (size * shrink > penalty(l, k)) shrink = penalty(l, k) / size;
+ * |q_k| <= lambda for every atom. Needs w->q. */
+static double relative_gap(const fumi_lasso *l, const fumi_lasso_work *w, int n) {
+  if (l->lambda == 0) return largest_correlation(l, w);
+  double ac = 0, aq = 0, l1 = 0;
+  for (int i = 0; i < n; i++) {
+    const int k = w->active[i];
+    const double wa = weight(l, k) * w->a[k];
+    ac += wa * w->b[k];
+    aq += wa * w->q[k];
+    l1 += l->lambda * fabs(wa);
   }
+  const double largest = w->kernel->peak(l->K, w->q);
+  const double shrink = largest > l->lambda ? l->lambda / largest : 1;
   const double rr = l->norm2 - ac - aq, primal = .5 * rr + l1;
   const double dual = shrink * (l->norm2 - ac) - .5 * shrink * shrink * rr;
   return primal > DBL_EPSILON * l->norm2 ? (primal - dual) / primal : 0;
 }
 
-/* Extends the factor Q_active = L L' by rows from .. n-1 (row-major, inverse
- * diagonal). Returns 0 if an atom depends on those before it. */
+/* Extends the factor Q_active = L L' (rows, inverse diagonal) and y = L^-1 (c - penalty * sign) by
+ * rows from .. n - 1. Returns the place of the first atom that depends on those before it, or n. */
 static int factor_rows(const fumi_lasso *l, fumi_lasso_work *w, int from, int n) {
-  const int K = l->K;
   for (int i = from; i < n; i++) {
-    double *row = w->L + (ptrdiff_t)K * i;
+    double *row = w->L + (ptrdiff_t)l->K * i;
     const int k = w->active[i];
+    const double *g = l->G + (ptrdiff_t)l->ldg * k, own = weight(l, k);
     for (int j = 0; j < i; j++) {
-      const double *other = w->L + (ptrdiff_t)K * j;
-      double s = quadratic(l, w->active[j], k);
-      for (int m = 0; m < j; m++) s -= row[m] * other[m];
-      row[j] = s * other[j];
+      const double *other = w->L + (ptrdiff_t)l->K * j;
+      const int m = w->active[j];
+      row[j] = ((m < l->T ? l->p : own) * g[m] - dot(j, row, other)) * other[j];
     }
-    double pivot = quadratic(l, k, k);
-    const double least = 1e-10 * pivot;
-    for (int m = 0; m < i; m++) pivot -= row[m] * row[m];
-    if (!(pivot > least)) return 0;
-    row[i] = 1 / sqrt(pivot);
+    w->pivot = own * g[k] - dot(i, row, row);
+    if (!(w->pivot > 1e-10 * own * g[k])) return i;
+    row[i] = 1 / sqrt(w->pivot);
+    w->y[i] = (own * (w->b[k] - w->sign[i] * l->lambda) - dot(i, row, w->y)) * row[i];
   }
-  return 1;
+  return n;
 }
 
-/* z = Q_active^-1 (c - penalty * sign) */
-static void solve_active(const fumi_lasso *l, fumi_lasso_work *w, int n) {
-  const int K = l->K;
+/* z = L'^-1 from */
+static void solve_back(const fumi_lasso *l, fumi_lasso_work *w, int n, const double *from) {
   double *z = w->z;
-  for (int i = 0; i < n; i++) {
-    const double *row = w->L + (ptrdiff_t)K * i;
-    double s = linear(l, w->b, w->active[i]) - w->sign[i] * penalty(l, w->active[i]);
-    for (int m = 0; m < i; m++) s -= row[m] * z[m];
-    z[i] = s * row[i];
-  }
+  memcpy(z, from, sizeof(double) * (size_t)n);
   for (int i = n - 1; i >= 0; i--) {
-    const double *row = w->L + (ptrdiff_t)K * i;
-    z[i] *= row[i];
-    for (int m = 0; m < i; m++) z[m] -= z[i] * row[m];
+    const double *row = w->L + (ptrdiff_t)l->K * i, zi = z[i] *= row[i];
+    for (int m = 0; m < i; m++) z[m] -= zi * row[m];
   }
 }
 
@@ -135,93 +149,103 @@ static int drop_active(fumi_lasso_work *w, int n, int place) {
   return n - 1;
 }
 
-/* Minimises over the active atoms. Returns their number, or -1 if they are dependent. */
+/* The last active atom, whose code is still 0, depends on the others. Its code moves away from 0 and
+ * theirs so that Da stays: the penalty falls until one of them is 0, whose place is returned, or the
+ * small curve along that way ends it first: then it is not worth to enter, and its own place is. */
+static int exchange(const fumi_lasso *l, fumi_lasso_work *w, int n) {
+  const int last = n - 1, k = w->active[last];
+  const double sign = w->sign[last], slope = weight(l, k) * (fabs(w->q[k]) - l->lambda);
+  double step = w->pivot > 0 ? slope / w->pivot : HUGE_VAL;
+  int leaves = last;
+  solve_back(l, w, last, w->L + (ptrdiff_t)l->K * last);
+  for (int i = 0; i < last; i++) {
+    const double a = w->a[w->active[i]], move = -sign * w->z[i];
+    if (a * move < 0 && -a / move < step) step = -a / move, leaves = i;
+  }
+  if (leaves == last) return last;
+  for (int i = 0; i < last; i++) w->a[w->active[i]] -= step * sign * w->z[i];
+  w->a[k] = step * sign;
+  return leaves;
+}
+
+/* Minimises over the active atoms, of which the last one may be about to enter; returns their number. */
 static int minimise_active(const fumi_lasso *l, fumi_lasso_work *w, int n, int factored) {
   while (n > 0) {
-    if (!factor_rows(l, w, factored, n)) return -1;
-    solve_active(l, w, n);
-    const int leaves = step_to_sign_change(w, n);
-    if (leaves == n) return n;
+    int leaves = factor_rows(l, w, factored, n);
+    if (leaves == n) {
+      solve_back(l, w, n, w->y);
+      leaves = step_to_sign_change(w, n);
+      if (leaves == n) return n;
+    } else if (leaves == n - 1 && w->a[w->active[leaves]] == 0) {
+      leaves = exchange(l, w, n);
+    }
     n = drop_active(w, n, leaves);
     factored = leaves;
   }
   return 0;
 }
 
-/* The inactive atom that breaks |q_k| <= penalty_k most, both over the weight of the atom,
- * or -1. */
-static int worst_violation(const fumi_lasso *l, const fumi_lasso_work *w, int first) {
-  double most = 0, largest = 0;
+/* The inactive atom with the largest |q_k| > lambda, or -1. */
+static int worst_violation(const fumi_lasso *l, fumi_lasso_work *w, int n, double rounding) {
+  for (int i = 0; i < n; i++) w->z[i] = w->q[w->active[i]], w->q[w->active[i]] = 0;
+  const double most = w->kernel->peak(l->K, w->q);
   int worst = -1;
-  for (int k = first; k < l->K; k++) {
-    const double excess = fabs(w->q[k]) / weight(l, k) - l->lambda;
-    largest = fmax(largest, fabs(w->b[k]));
-    if (w->a[k] == 0 && excess > most) most = excess, worst = k;
-  }
-  return most > 1e-13 * largest ? worst : -1;
+  if (most > l->lambda + rounding)
+    for (worst = 0; fabs(w->q[worst]) != most;) worst++;
+  for (int i = 0; i < n; i++) w->q[w->active[i]] = w->z[i];
+  return worst;
 }
 
 /* One sweep of coordinate descent; returns the largest change over the largest code. */
-static double sweep(const fumi_lasso *l, fumi_lasso_work *w, int first) {
+static double sweep(const fumi_lasso *l, fumi_lasso_work *w) {
+  const int first = first_atom(l);
   double moved = 0, largest = 0;
   for (int k = first; k < l->K; k++) {
-    const double curve = quadratic(l, k, k);
-    if (curve <= 0) continue;
-    const double t = w->q[k] + curve * w->a[k], size = fabs(t) - penalty(l, k);
-    const double change = (size > 0 ? copysign(size, t) / curve : 0) - w->a[k];
+    const double *g = l->G + (ptrdiff_t)l->ldg * k;
+    if (g[k] <= 0) continue;
+    const double t = w->q[k] + g[k] * w->a[k], size = fabs(t) - l->lambda;
+    const double change = (size > 0 ? copysign(size, t) / g[k] : 0) - w->a[k];
     w->a[k] += change;
-    for (int j = first; j < l->K; j++) w->q[j] -= change * quadratic(l, j, k);
+    for (int j = first; j < l->T; j++) w->q[j] -= change * g[j];
+    for (int j = l->T; j < l->K; j++) w->q[j] -= weight(l, k) * change * g[j];
     moved = fmax(moved, fabs(change));
     largest = fmax(largest, fabs(w->a[k]));
   }
   return largest > 0 ? moved / largest : 0;
 }
 
+double fumi_lasso_gap(const fumi_lasso *l, fumi_lasso_work *w) {
+  const int n = find_active(l, w);
+  correlations(l, w, n);
+  return relative_gap(l, w, n);
+}
+
 /* Coordinate descent: slower, and safe whatever the atoms are. */
-static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w, int first) {
+static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w) {
   enum { MAX_ROUNDS = 1000, SWEEPS = 10 };
-  double gap = 1;
-  for (int round = 0; round < MAX_ROUNDS && gap > l->gap; round++) {
-    double moved = 0;
-    correlations(l, w, first);
-    for (int s = 0; s < SWEEPS; s++) moved = sweep(l, w, first);
-    correlations(l, w, first);
-    gap = relative_gap(l, w, first);
-    if (moved < 1e-15) break;
+  double gap = fumi_lasso_gap(l, w), moved = 1;
+  for (int round = 0; round < MAX_ROUNDS && gap > l->gap && moved >= 1e-15; round++) {
+    for (int s = 0; s < SWEEPS; s++) moved = sweep(l, w);
+    gap = fumi_lasso_gap(l, w);
   }
   return gap;
 }
 
-/* Below this p the target block of Q is 0 to working precision, and its codes are 0. */
-static int first_atom(const fumi_lasso *l) { return l->p > DBL_EPSILON ? 0 : l->T; }
-
-double fumi_lasso_gap(const fumi_lasso *l, fumi_lasso_work *w) {
-  const int first = first_atom(l);
-  correlations(l, w, first);
-  return relative_gap(l, w, first);
-}
-
 double fumi_lasso_solve(const fumi_lasso *l, fumi_lasso_work *w) {
-  const int first = first_atom(l);
-  int n = 0, factored = 0;
-  for (int k = 0; k < first; k++) w->a[k] = 0;
-  for (int k = first; k < l->K; k++) {
-    if (quadratic(l, k, k) <= 0) w->a[k] = 0; /* an atom of zeros */
-    if (w->a[k] == 0) continue;
-    w->active[n] = k;
-    w->sign[n++] = w->a[k] > 0 ? 1 : -1;
-  }
+  const double rounding = 1e-13 * w->kernel->peak(l->K, w->b);
+  int n = find_active(l, w), factored = 0, entered = -1;
   for (int round = 0; round < 20 * l->K + 100; round++) {
     n = minimise_active(l, w, n, factored);
-    if (n < 0) break;
     factored = n;
-    correlations(l, w, first);
-    const int enters = worst_violation(l, w, first);
-    if (enters < 0) return relative_gap(l, w, first);
+    correlations(l, w, n);
+    const int enters = worst_violation(l, w, n, rounding);
+    if (enters < 0) return relative_gap(l, w, n);
+    if (enters == entered && w->a[enters] == 0) break;
+    entered = enters;
     w->active[n] = enters;
     w->sign[n++] = w->q[enters] > 0 ? 1 : -1;
   }
-  return coordinate_descent(l, w, first);
+  return coordinate_descent(l, w);
 }
 
 /* ---- eigenvalues and codes of new instances ---------------------------------- */
@@ -243,7 +267,7 @@ fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kern
                             const fumi_host *host) {
   *c = *of;
   c->spare = fumi_doubles(host, 2 * (ptrdiff_t)c->K * kernel->lanes);
-  return c->spare ? fumi_lasso_init(&c->lasso, c->K, host) : FUMI_ENOMEM;
+  return c->spare ? fumi_lasso_init(&c->lasso, kernel, c->K, host) : FUMI_ENOMEM;
 }
 
 double fumi_coder_work(const fumi_coder *c, int d) {
@@ -271,6 +295,8 @@ fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, con
 static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
   const int lanes = b->kernel->lanes;
   fumi_lasso_work *w = &c->lasso;
+  for (int i = b->n; i < b->tiles * lanes; i++)
+    for (int k = 0; k < c->K; k++) b->A[fumi_at(lanes, b->K, k0 + k, i)] = 0;
   for (int i = 0; i < b->n; i++) {
     const fumi_lasso l = {.K = c->K, .ldg = c->ldg, .G = c->G, .lambda = c->lambda, .p = 1,
                           .norm2 = b->norm2[b->first + i], .gap = 1e-9};
@@ -282,14 +308,18 @@ static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
   }
 }
 
-void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0) {
+static void code_ista(fumi_coder *c, fumi_block *b, int k0) {
   const int lanes = b->kernel->lanes;
   for (int tile = 0; tile < b->tiles; tile++) {
     const ptrdiff_t at = ((ptrdiff_t)tile * b->K + k0) * lanes;
     memset(b->A + at, 0, sizeof(double) * (size_t)(c->K * lanes));
     b->kernel->ista(c->K, c->steps, c->H, c->eta, b->B + at, c->lambda, b->A + at, c->spare);
   }
+}
+
+void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0) {
   if (c->steps == 0) code_exact(c, b, k0);
+  else code_ista(c, b, k0);
 }
 
 typedef struct {
