@@ -38,7 +38,7 @@ static const char *mu_test = "";
   } while (0)
 
 /* The exit status: a file of tests that checks nothing has failed too. */
-static int mu_report(void) {
+static inline int mu_report(void) {
   printf("%d checks, %d failed\n", mu_checks, mu_failures);
   return mu_failures > 0 || mu_checks == 0;
 }

@@ -125,6 +125,55 @@ static void check_fits(const fumi_data *x, const fumi_host *host) {
     }
 }
 
+/* Bags of five instances, every other one positive. */
+static void fill_bags(int *bag, int *label) {
+  for (int i = 0; i < N; i++) bag[i] = i / 5;
+  for (int j = 0; j < N / 5; j++) label[j] = j % 2 == 0;
+}
+
+static void check_dd(const fumi_data *x, const fumi_host *host) {
+  const clock_t start = clock();
+  int bag[N], label[N / 5];
+  double F, gradient[2 * d];
+  fill_bags(bag, label);
+  for (int model = DD_NOISY_OR; model <= DD_MOST_LIKELY_CAUSE; model++) {
+    const dd_problem p = {*x, N / 5, bag, label, (dd_model)model, DD_FEATURE, filled(d, 1)};
+    CHECK(dd_objective(&p, random_doubles(2 * d), &F, gradient, host) == FUMI_OK && isfinite(F));
+  }
+  check_time(start);
+}
+
+static void check_dmil(const fumi_data *x, const fumi_host *host) {
+  const clock_t start = clock();
+  int bag[N], label[N / 5], n_dead[M] = {0};
+  fill_bags(bag, label);
+  const dmil_bags bags = {N / 5, bag, label};
+  for (int pool = DMIL_NOISY_OR; pool <= DMIL_GMEAN; pool++) {
+    const dmil_param par = {.pool = (dmil_pool)pool, .K = M, .max_iter = 3, .portable = 1,
+                            .exponent = 5, .beta = 1, .lambda = .05};
+    dmil_state s = {.D = random_atoms(d, M), .trace = doubles(DMIL_TERMS * 4), .n_dead = n_dead};
+    const fumi_status status = dmil_fit(x, &bags, &par, &s, host);
+    CHECK(status == FUMI_MAXIT || status == FUMI_CONVERGED || status == FUMI_ENONFINITE);
+    CHECK(all_finite(s.D, d * M));
+  }
+  check_time(start);
+}
+
+static void check_unmix(const fumi_data *x, const fumi_host *host) {
+  const clock_t start = clock();
+  double *E = doubles(d * M), *C = doubles(M * N), *A = doubles(M * N);
+  for (int k = 0; k < M; k++)
+    for (int r = 0; r < d; r++) E[r + d * k] = entry(x, r, k);
+  for (int i = 0; i < N; i++)
+    for (int k = 0; k < M; k++) {
+      C[k + M * i] = 0;
+      for (int r = 0; r < d; r++) C[k + M * i] += E[r + d * k] * entry(x, r, i);
+    }
+  CHECK(efumi_unmix(M, N, 1, gram_of(d, M, E, M), filled(N, .5), C, A, host) == FUMI_OK);
+  CHECK(all_finite(A, M * N));
+  check_time(start);
+}
+
 static fumi_host silent_host(recorder *r) {
   return (fumi_host){recorder_alloc, recorder_poll, NULL, r};
 }
@@ -145,6 +194,9 @@ static void check_kind(const kind *k, int unit) {
     check_confidence(&x, steps, &host);
   }
   check_fits(&x, &host);
+  check_dd(&x, &host);
+  check_dmil(&x, &host);
+  check_unmix(&x, &host);
   mu_test = "";
   arena_release();
 }

@@ -56,9 +56,67 @@ static fumi_status run_kmeans(const fumi_host *host) {
   return fumi_kmeans(&q.x, 3, u, 10, 1, doubles(q.x.d * 3), &n_distinct, host);
 }
 
-static entry_run *const ENTRIES[] = {run_fit,        run_step, run_start_codes,
-                                     run_confidence, run_code, run_kmeans};
-enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES };
+/* Bags of five instances, every other one positive. */
+static int *every_fifth(int N) {
+  int *bag = arena_take((size_t)N, sizeof(int));
+  for (int i = 0; i < N; i++) bag[i] = i / 5;
+  return bag;
+}
+
+static int *alternating(int n) {
+  int *label = arena_take((size_t)n, sizeof(int));
+  for (int j = 0; j < n; j++) label[j] = j % 2 == 0;
+  return label;
+}
+
+static const dmil_param DMIL = {.pool = DMIL_NOISY_OR, .K = 4, .max_iter = 3, .portable = 1,
+                                .exponent = 5, .beta = 1, .lambda = .05};
+
+static fumi_status run_dmil_fit(const fumi_host *host) {
+  problem q = paper_problem();
+  const int n = q.x.N / 5;
+  const dmil_bags bags = {n, every_fifth(q.x.N), alternating(n)};
+  int n_dead[4] = {0, 0, 0, 0};
+  dmil_state s = {.D = random_atoms(q.x.d, 4), .trace = doubles(DMIL_TERMS * 4), .n_dead = n_dead};
+  return dmil_fit(&q.x, &bags, &DMIL, &s, host);
+}
+
+static fumi_status run_dmil_step(const fumi_host *host) {
+  problem q = paper_problem();
+  const int n = q.x.N / 5;
+  const dmil_bags bags = {n, every_fifth(q.x.N), alternating(n)};
+  return dmil_step(&q.x, &bags, &DMIL, random_doubles((ptrdiff_t)4 * q.x.N),
+                   random_atoms(q.x.d, 4), doubles(q.x.d * 4), doubles(5), host);
+}
+
+static fumi_status run_dmil_code(const fumi_host *host) {
+  problem q = paper_problem();
+  return dmil_code(&q.x, 4, random_atoms(q.x.d, 4), NULL, NULL, .05, 1,
+                   doubles((ptrdiff_t)4 * q.x.N), doubles(q.x.N), host);
+}
+
+static fumi_status run_dd(const fumi_host *host) {
+  problem q = paper_problem();
+  const int n = q.x.N / 5;
+  const dd_problem p = {q.x, n, every_fifth(q.x.N), alternating(n), DD_NOISY_OR, DD_FEATURE,
+                        filled(q.x.d, 1)};
+  double F;
+  return dd_objective(&p, random_doubles(2 * q.x.d), &F, doubles(2 * q.x.d), host);
+}
+
+static fumi_status run_unmix(const fumi_host *host) {
+  problem q = paper_problem();
+  const int K = q.par.K, N = 2500;
+  return efumi_unmix(K, N, q.par.T, gram_of(q.x.d, K, q.s.D, K), filled(N, .5),
+                     random_doubles((ptrdiff_t)K * N), doubles((ptrdiff_t)K * N), host);
+}
+
+/* The first N_POLLING of them ask whether to stop; one evaluation of diverse density is too
+ * short to. */
+static entry_run *const ENTRIES[] = {run_fit,      run_step,      run_start_codes, run_confidence,
+                                     run_code,     run_kmeans,    run_dmil_fit,    run_dmil_step,
+                                     run_dmil_code, run_unmix,    run_dd};
+enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES, N_POLLING = N_ENTRIES - 1 };
 
 static int succeeded(fumi_status status) {
   return status == FUMI_OK || status == FUMI_CONVERGED || status == FUMI_MAXIT;
@@ -101,7 +159,7 @@ static void check_stopped(entry_run *run) {
 }
 
 static void test_stop(void) {
-  for (int e = 0; e < N_ENTRIES; e++) check_stopped(ENTRIES[e]);
+  for (int e = 0; e < N_POLLING; e++) check_stopped(ENTRIES[e]);
 }
 
 static void check_sane(const problem *q) {

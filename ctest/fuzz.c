@@ -1,0 +1,2 @@
+/* The libFuzzer target; `make fuzz` builds and runs it. */
+#include "fuzz.h"
