@@ -25,7 +25,7 @@
 #'   \item{tests}{a list with the test images of each run and unit (of each run for `"usps"`, where the
 #'     truth is the `group`): `index`, `truth`, `group`}
 #'   \item{settings}{what was run}
-#'   and the protocol, `seed`, `rng_kind`, `version`, `date`, `machine` and `seconds`.
+#'   and the protocol, `seed`, `rng_kind`, `version`, `date`, `machine`, `seconds` and `training_seconds`.
 #' @seealso [paper_table()], [paper_bags()]
 #' @examples
 #' one <- list(list(method = "DL-FUMI", setting = "small", fitter = "dlfumi",
@@ -124,7 +124,8 @@ new_paper_experiment <- function(done, protocol, settings, source, seed, seconds
                  scores = unlist(lapply(done, `[[`, "score"), recursive = FALSE), tests = stats::setNames(tests, unique(key)),
                  fits = if (!all(vapply(fits, is.null, NA))) fits, seed = seed, rng_kind = RNGkind(),
                  version = as.character(utils::packageVersion("fumi")), date = as.character(Sys.Date()),
-                 machine = paste(R.version$platform, R.version.string), seconds = seconds),
+                 machine = paste(R.version$platform, R.version.string), seconds = seconds,
+                 training_seconds = sum(vapply(done, function(d) d$facts$seconds[1], 0))),
             class = "paper_experiment")
 }
 
@@ -133,7 +134,7 @@ print.paper_experiment <- function(x, ...) {
   t <- x$tasks
   cat("Experiment \"", x$name, "\": ", length(unique(t$run)), " runs x ", length(unique(t$unit)), " units x ",
       nrow(unique(t[c("method", "setting", "detector")])), " settings\n", sep = "")
-  cat("  seed ", x$seed, ", fumi ", x$version, ", ", x$date, "; ", round(sum(t$seconds)), " s of training\n", sep = "")
+  cat("  seed ", x$seed, ", fumi ", x$version, ", ", x$date, "; ", round(x$training_seconds), " s of training\n", sep = "")
   print(paper_table(x), row.names = FALSE)
   invisible(x)
 }

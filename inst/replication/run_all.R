@@ -4,7 +4,8 @@
 #
 # Parameters are chosen on the training bags of run 1 alone, by the mean over folds of whole bags of the AUC of the best
 # instance of each positive bag against all negative instances; test images have no part in it. Every task leaves a
-# file in `dir`, so that a run that was stopped goes on. `store` is the folder to which the results go that the package keeps.
+# file in `dir`, so that a run that was stopped goes on. `store` is the folder to which the results go that the package keeps,
+# and the tables as CSV.
 
 library(fumi)
 
@@ -117,6 +118,10 @@ run_experiment <- function(name) {
   result <- paper_experiment(name, methods_of(name), dir = file.path(dir, "run", name))
   result$command <- paste("Rscript run_all.R run", name)
   saveRDS(fumi:::compact_experiment(result), file.path(store, paste0(name, ".rds")), compress = "xz")
+  described <- data.frame(paper_table(result), seed = result$seed, version = result$version, date = result$date,
+                          check.names = FALSE)
+  utils::write.csv(described, file.path(store, paste0(name, ".csv")), row.names = FALSE)
+  utils::write.csv(paper_tuning(name), file.path(store, paste0(name, "-tuning.csv")), row.names = FALSE)
   print(paper_table(result))
 }
 
