@@ -208,16 +208,16 @@ check_bag <- function(bag, n, call) {
     warn_fumi("`bag` has levels without an instance, which are dropped: ",
               enumerate(setdiff(levels(bag), levels(droplevels(bag)))), ".",
               class = "empty_bag", call = call)
-  name <- bag_names(bag)
+  name <- value_names(bag)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
 }
 
-# Ids as text, the same whatever the options of the session.
-bag_names <- function(bag) {
-  if (!is.numeric(bag)) return(as.character(bag))
-  whole <- all(bag == round(bag), na.rm = TRUE)
-  replace(sprintf(if (whole) "%.0f" else "%.15g", bag + 0), is.na(bag), NA)
+# Ids and labels as text, the same whatever the options of the session.
+value_names <- function(x) {
+  if (!is.numeric(x)) return(as.character(x))
+  whole <- all(x == round(x), na.rm = TRUE)
+  replace(sprintf(if (whole) "%.0f" else "%.15g", x + 0), is.na(x), NA)
 }
 
 # Two-valued labels as logicals, with the names of both classes, negative first.
@@ -228,13 +228,13 @@ parse_label <- function(label, positive, name, call) {
     stop_fumi("`", name, "` must not be missing, but ", sum(is.na(label)), " labels are, the first is label ",
               which(is.na(label))[1], ".", class = "nonfinite", call = call)
   classes <- label_classes(label, positive, name, call)
-  list(is_positive = as.character(label) == classes[2], classes = classes)
+  list(is_positive = value_names(label) == classes[2], classes = classes)
 }
 
 label_classes <- function(label, positive, name, call) {
-  values <- if (is.factor(label)) levels(label) else as.character(sort(unique(label)))
+  values <- if (is.factor(label)) levels(label) else value_names(sort(unique(label)))
   if (!is.null(positive)) {
-    positive <- as.character(positive)
+    positive <- value_names(positive)
     if (length(values) > 2 || length(positive) != 1 || !positive %in% values && length(values) == 2)
       stop_fumi("`positive` must be one of the two values of `", name, "` (", enumerate(values, 5),
                 "), not ", describe(positive), ".", class = "label", call = call)
@@ -277,7 +277,7 @@ check_truth <- function(truth, classes, bag, y, call) {
   if (length(truth) != length(bag$code))
     stop_fumi("`truth` must have one value for each of the ", length(bag$code), " instances, not ",
               length(truth), ".", call = call)
-  own <- !is.logical(truth) && all(as.character(truth) %in% classes)
+  own <- !is.logical(truth) && all(value_names(truth) %in% classes)
   is_target <- parse_label(truth, if (own) classes[2], "truth", call)$is_positive
   odd <- which(is_target & !y[bag$code])
   if (length(odd))

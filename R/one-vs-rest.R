@@ -71,10 +71,10 @@ class_bags <- function(x, bag, label, call = rlang::caller_env()) {
     label <- x[[column]]
     x <- x[setdiff(names(x), column)]
   }
-  values <- if (is.factor(label)) levels(droplevels(label)) else as.character(sort(unique(label)))
+  values <- if (is.factor(label)) levels(droplevels(label)) else value_names(sort(unique(label)))
   if (length(values) < 2)
     stop_fumi("`label` must have two or more classes, not ", length(values), ".", class = "label", call = call)
-  name <- stats::setNames(as.character(label), names(label))
+  name <- stats::setNames(value_names(label), names(label))
   make <- if (missing(bag)) function(y) bags(x, label = y) else function(y) bags(x, bag = bag, label = y)
   stats::setNames(lapply(values, function(v) make(name == v)), values)
 }

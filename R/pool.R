@@ -21,8 +21,8 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or")) {
   if (pool == "noisy-or" && any(score < 0 | score > 1, na.rm = TRUE))
     stop_fumi("`score` must be probabilities between 0 and 1 for `pool = \"noisy-or\"`, but it goes from ",
               paste(signif(range(score, na.rm = TRUE), 3), collapse = " to "), ".", class = "pool")
-  ids <- unique(as.character(bag))
-  parts <- split(score, factor(as.character(bag), levels = ids))
+  ids <- unique(value_names(bag))
+  parts <- split(score, factor(value_names(bag), levels = ids))
   vapply(parts, poolers[[pool]], 0)
 }
 

@@ -165,7 +165,7 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
   if (length(bag) != ncol(x))
     stop_fumi("`bag` must give the bag of each of the ", ncol(x), " instances, not ", describe(bag), ".",
               call = call)
-  list(x = x, order = seq_len(ncol(x)), bag = bag_names(bag))
+  list(x = x, order = seq_len(ncol(x)), bag = value_names(bag))
 }
 
 pick_columns <- function(object, new_data, call, name = "new_data") {

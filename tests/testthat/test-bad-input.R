@@ -39,9 +39,15 @@ test_that("there are as many cases as we say", {
 
 # The options of a session and the form of the data change no result.
 test_that("options do not matter", {
-  b <- odd_data$b
-  plain <- list(fit_to(b), predict(fit_to(b), b, level = "bag"))
+  results <- function() {
+    b <- bags(odd_data$x, odd_data$bag * 1e5, odd_data$label, truth = odd_data$label[odd_data$bag])
+    named <- bags(odd_data$x, odd_data$bag, odd_data$label + 1, positive = 2)
+    fit <- suppressWarnings(fit_to(b))
+    list(b, named, fit, predict(fit, b, level = "bag"), pool_bags(odd_data$x[, 1], odd_data$bag),
+         predict(one_vs_rest(odd_data$x, bag = odd_data$bag, label = odd_data$label, fitter = sil), odd_data$x))
+  }
+  plain <- results()
   old <- options(OutDec = ",", scipen = -10, digits = 3, warn = 2, stringsAsFactors = FALSE)
   on.exit(options(old))
-  expect_identical(list(fit_to(b), predict(fit_to(b), b, level = "bag")), plain)
+  expect_identical(results(), plain)
 })
