@@ -1,6 +1,7 @@
 /* r_glue.c: everything that touches R's C interface: the .Call entries (ffi_*),
  * the host that serves the core, and the registration table. Arguments come
  * checked from our own R code; GLUE_ASSERT guards against a bug of ours only. */
+#include <string.h>
 #include <R.h>
 #include <Rinternals.h>
 #include <R_ext/Rdynload.h>
@@ -193,6 +194,7 @@ static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP
   const fumi_host host = make_host(R_NilValue);
   SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(Rf_duplicate(A0)), p = PROTECT(Rf_duplicate(p0));
   SEXP terms = PROTECT(Rf_allocVector(REALSXP, DLFUMI_TERMS));
+  memset(REAL(terms), 0, sizeof(double) * DLFUMI_TERMS);
   SEXP n_dead = PROTECT(Rf_allocVector(INTSXP, K));
   dlfumi_state s = make_state(D, A, p, terms, n_dead);
   const fumi_status status = dlfumi_step(&x, &param, (dlfumi_step_kind)Rf_asInteger(kind),
