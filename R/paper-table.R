@@ -166,19 +166,26 @@ stored <- function(file) readRDS(system.file("extdata", file, package = "fumi", 
 
 stored_experiment <- function(name, call = rlang::caller_env()) {
   name <- check_choice(name, c("usps", "olivetti_eyeglasses", "olivetti_person"), "x", call = call)
-  stored(paste0(name, ".rds"))
+  x <- stored(paste0(name, ".rds"))
+  x$scores <- lapply(x$scores, function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit"))
+  x
 }
 
-# What is kept of an experiment: scores of run 1 to seven digits; of the others the classes that were predicted, or
-# the ranks of the scores, which is all that a ROC curve needs.
+# What is kept of an experiment: scores of run 1, but for the averages of methods other than DL-FUMI, as integers of 25
+# bits; of the others the classes that were predicted, or the ranks of the scores, which is all that a ROC curve needs.
 compact_experiment <- function(x) {
-  first <- x$tasks$run == min(x$tasks$run)
-  if (x$name == "usps") x$predicted <- digit_predictions(x)
-  x$scores[first] <- lapply(x$scores[first], signif, 7)
+  t <- x$tasks
+  first <- t$run == min(t$run) & (t$method == "DL-FUMI" | !grepl("averaged", t$setting))
+  in_units <- function(s) {
+    unit <- max(abs(s)) / 2^24
+    structure(as.integer(round(s / unit)), unit = unit)
+  }
   if (x$name == "usps") {
-    x$scores <- x$scores[first]
-    x$tasks <- x$tasks[first, ]
+    x$predicted <- digit_predictions(x)
+    x$scores <- lapply(x$scores[first], in_units)
+    x$tasks <- t[first, ]
   } else {
+    x$scores[first] <- lapply(x$scores[first], in_units)
     x$scores[!first] <- lapply(x$scores[!first], function(s) as.integer(2 * rank(s)))
   }
   x["fits"] <- NULL
