@@ -39,27 +39,3 @@ atom_notes <- function(x) {
              if (x$n_dropped > 0) paste(x$n_dropped, "dropped"))
   if (length(notes)) paste0(" (", paste(notes, collapse = ", "), ")") else ""
 }
-
-#' @rdname mil_model-methods
-#' @export
-summary.dlfumi <- function(object, ...) {
-  validate_model(object)
-  codes <- object$codes
-  positive <- object$prob_target > 0
-  atoms <- data.frame(
-    atom = rownames(codes), used = rowMeans(codes != 0), energy = rowSums(codes^2) / sum(codes^2),
-    unused = unname(object$n_dead), row.names = NULL)
-  structure(list(fit = object, atoms = atoms, prob = stats::quantile(object$prob_target[positive])),
-            class = "summary.dlfumi")
-}
-
-#' @rdname mil_model-methods
-#' @export
-print.summary.dlfumi <- function(x, digits = 3, ...) {
-  print(x$fit)
-  cat("\nProbability of a target, instances of positive bags:\n")
-  print(x$prob, digits = digits)
-  cat("\nAtoms (share of instances that use it, share of the codes' energy, times found unused):\n")
-  print(x$atoms, digits = digits, row.names = FALSE)
-  invisible(x)
-}

@@ -10,4 +10,5 @@
 #' @keywords internal
 #' @useDynLib fumi, .registration = TRUE
 #' @importFrom stats coef fitted predict residuals update
+#' @importFrom rlang .data
 "_PACKAGE"

@@ -36,7 +36,8 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #'
 #' `coef()` gives the atoms, `fitted()` and `residuals()` the reconstruction of instances and
 #' what it leaves (a fit keeps no data, so they take `new_data`), `loss_path()` the objective by
-#' iteration, `update()` a fit with other parameters.
+#' iteration, `update()` a fit with other parameters. Where a method has no such thing, the error is of class
+#' `fumi_error_no_meaning` and says why.
 #'
 #' @param object,x a fitted model.
 #' @param which which atoms.
@@ -44,7 +45,8 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #' @param data the training data for the new fit: [bags()], or what [bags()] takes.
 #' @param digits significant digits.
 #' @param ... for `update()`, parameters to change, and what [bags()] takes; otherwise passed on.
-#' @return `coef()`: a matrix, atoms x features. `fitted()`, `residuals()`: matrices, instances x
+#' @return `coef()`: a matrix, atoms x features; for linear classifiers their weights, one a feature; for MILES the
+#'   weights of the instances that it kept, named by their numbers. `fitted()`, `residuals()`: matrices, instances x
 #'   features. `loss_path()`: a data frame with `start`, `iteration`, `objective`, and its three
 #'   terms `reconstruction`, `sparsity` and `incoherence`. `update()`: a fit.
 #' @name mil_model-methods
@@ -61,9 +63,24 @@ NULL
 #' @rdname mil_model-methods
 #' @export
 fitted.mil_model <- function(object, new_data, ...) {
+  if (!rebuilds(validate_model(object)))
+    stop_fumi("`object` must have atoms and codes to rebuild instances, but a model of class ", class(object)[1],
+              " scores them without.", class = "no_meaning")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   predict(object, new_data, type = "reconstruction", ...)
+}
+
+# Whether instances can be rebuilt from atoms in the space of the features.
+rebuilds <- function(object) {
+  !is.null(object$dictionary) && !is.null(utils::getS3method("code_instances", object$method, optional = TRUE))
+}
+
+#' @rdname mil_model-methods
+#' @export
+coef.mil_model <- function(object, ...) {
+  stop_fumi("`object` must have learnt atoms or weights for `coef()`, but a model of class ", class(object)[1],
+            " has none.", class = "no_meaning")
 }
 
 #' @rdname mil_model-methods

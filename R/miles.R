@@ -94,3 +94,11 @@ score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
   distance <- squared_distances(new, t(object$instances))
   drop(exp(-distance / object$sigma^2) %*% object$weights) + object$bias
 }
+
+#' @rdname mil_model-methods
+#' @export
+coef.miles <- function(object, ...) {
+  check_dots_empty(...)
+  validate_model(object)
+  stats::setNames(object$weights, object$selected)
+}

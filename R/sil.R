@@ -65,3 +65,14 @@ score_instances.sil <- function(object, x, ..., call = rlang::caller_env()) {
   if (is.list(classifier)) return(as.numeric(classifier$score(object$model, t(x) * scale)))
   drop(crossprod(x, object$model$weights)) * scale + object$model$bias
 }
+
+#' @rdname mil_model-methods
+#' @export
+coef.sil <- function(object, ...) {
+  check_dots_empty(...)
+  validate_model(object)
+  if (is.list(object$spec$classifier))
+    stop_fumi("`object` must have a linear classifier for `coef()`: what an own one has learnt is its own.",
+              class = "no_meaning")
+  stats::setNames(object$model$weights, object$features)
+}

@@ -21,7 +21,7 @@ test_that("print and summary say what a user asks first", {
   expect_output(print(fit_to(b, n_start = 2)), "2, the best kept")
   expect_output(print(fit_to(b, n_start = 2, combine = "average")), "scores averaged")
   s <- summary(fit)
-  expect_s3_class(s, "summary.dlfumi")
+  expect_s3_class(s, "summary.mil_model")
   expect_identical(s$atoms$atom, c("target1", "background1", "background2"))
   expect_equal(sum(s$atoms$energy), 1)
   expect_equal(s$atoms$used, unname(rowMeans(fit$codes != 0)))
