@@ -1,0 +1,150 @@
+# Why an instance is called a target: what the target atoms add to its reconstruction.
+
+#' @importFrom generics explain
+#' @export
+generics::explain
+
+#' Why a bag is called positive
+#'
+#' For each instance of a bag: what its reconstruction by atoms leaves, with the target atoms and without them. Not an
+#' attention weight that stands beside a model, but the parts of the reconstruction itself.
+#'
+#' The instance is coded once on all atoms; "without" leaves the target atoms' part of that code out, as eq. 7 does,
+#' so that `without / with` is the score of [dlfumi()]; of several starts that are averaged, the best one is
+#' explained. For [e_fumi()] it is the convex mixture of background endmembers alone that is nearest to the instance,
+#' as in its score. Instances are taken as the method takes them: of norm 1 for `normalize = "unit"`.
+#'
+#' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what `explain()` returned.
+#' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
+#' @param bag which bag of the `bags()`, a number or an id; by default the first. Instances without bags are taken
+#'   as one.
+#' @param n number of instances to show, those with the largest probability.
+#' @param ... nothing: an unknown argument is an error.
+#' @return A data frame of class `mil_explanation`, one row an instance, in the order given:
+#'   \item{instance}{its number within the bag}
+#'   \item{prob, score}{as of [predict.mil_model()]}
+#'   \item{atom}{the target atom that it uses most, `NA` if it uses none}
+#'   \item{with, without}{squared norm of what the reconstruction leaves, with and without target atoms}
+#'   \item{drop}{`1 - with / without`: the share of the rest that the target atoms explain}
+#'   `plot()` shows the instances by falling probability: as images, each above its reconstruction with and without
+#'   target atoms, or as curves.
+#' @name explain.mil_model
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 12, bag_size = 4, image_dim = c(6, 6))
+#' fit <- dlfumi(b, n_target = 1, n_background = 3)
+#' why <- explain(fit, b, bag = 1)
+#' why
+#' plot(why)
+NULL
+
+#' @rdname explain.mil_model
+#' @export
+explain.mil_model <- function(x, new_data, bag = NULL, ...) {
+  check_dots_empty(..., known = names(formals()))
+  if (!inherits(x, c("dlfumi", "e_fumi")))
+    stop_fumi("`x` must have target and background atoms to explain by, but a model of class ", class(x)[1],
+              " has not.", class = "no_meaning")
+  validate_model(x, "x")
+  if (missing(new_data))
+    stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
+  one <- one_bag(new_data, bag)
+  new <- forge(x, one$instances, NULL)
+  back <- order(new$order)
+  columns <- new$x[, back, drop = FALSE]
+  columns <- columns * rep(instance_scale(columns, x$normalize), each = nrow(columns))
+  parts <- explain_parts(x, columns)
+  left <- function(part) colSums((columns - part)^2)
+  out <- data.frame(
+    instance = seq_along(back), prob = unname(prob_instances(x, columns)), score = unname(score_instances(x, columns)),
+    atom = strongest_target(x, t(parts$codes)), with = left(parts$with), without = left(parts$without))
+  # The rest of an instance that the atoms rebuild to rounding is rounding.
+  out$drop <- ifelse(out$without > 1e-14 * colSums(columns^2), 1 - out$with / out$without, 0)
+  structure(out, title = one$title, image_dim = x$image_dim, instances = columns, with = parts$with,
+            without = parts$without, class = c("mil_explanation", "data.frame"))
+}
+
+one_bag <- function(new_data, bag, call = rlang::caller_env()) {
+  if (!inherits(new_data, "bags")) {
+    if (!is.null(bag)) stop_fumi("`bag` must not be given for instances without bags.", call = call)
+    return(list(instances = new_data, title = "instances"))
+  }
+  one <- new_data[bag_index(new_data, if (is.null(bag)) 1 else bag, "bag", call)]
+  if (length(one) != 1) stop_fumi("`bag` must name one bag, not ", length(one), ".", call = call)
+  list(instances = one, title = paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], ")"))
+}
+
+# Codes of the columns of `x`, and their reconstructions with and without target atoms.
+explain_parts <- function(object, x) {
+  object$normalize <- "none"
+  codes <- code_instances(object, x)
+  atoms <- unname(object$dictionary)
+  target <- seq_len(object$n_target)
+  background <- atoms[, -target, drop = FALSE]
+  alone <- if (inherits(object, "e_fumi")) unmix(background, x) else codes[-target, , drop = FALSE]
+  list(codes = codes, with = atoms %*% codes, without = background %*% alone)
+}
+
+#' @rdname explain.mil_model
+#' @export
+print.mil_explanation <- function(x, n = 10, ...) {
+  n <- check_count(n, "n")
+  shown <- as.data.frame(x)[utils::head(order(-x$prob), n), ]
+  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling probability\n", sep = "")
+  numeric <- vapply(shown, is.double, NA)
+  shown[numeric] <- lapply(shown[numeric], signif, 3)
+  shown$drop <- paste(round(100 * shown$drop), "%")
+  shown$atom[is.na(shown$atom)] <- "none"
+  print(shown, row.names = FALSE)
+  if (nrow(x) > n) cat("and ", nrow(x) - n, " more\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname explain.mil_model
+#' @export
+as.data.frame.mil_explanation <- function(x, ...) {
+  for (name in c("title", "image_dim", "instances", "with", "without")) attr(x, name) <- NULL
+  class(x) <- "data.frame"
+  x
+}
+
+#' @rdname explain.mil_model
+#' @export
+plot.mil_explanation <- function(x, n = 6, ...) {
+  check_dots_empty(..., known = names(formals()))
+  n <- check_count(n, "n")
+  if (nrow(x) == 0) stop_fumi("`x` must have at least one instance to plot.", class = "empty")
+  shown <- utils::head(order(-x$prob), n)
+  if (is.null(attr(x, "image_dim"))) plot_explained_curves(x, shown) else plot_explained_images(x, shown)
+  invisible(x)
+}
+
+# Three rows of pictures on the same grey: the instance, with, without.
+plot_explained_images <- function(x, shown) {
+  pictures <- lapply(explained_parts, function(part) attr(x, part)[, x$instance[shown], drop = FALSE])
+  limits <- range(pictures)
+  title <- list(explained_title(x, shown), rep("with target", length(shown)),
+                paste0("without, drop ", round(100 * x$drop[shown]), " %"))
+  draw <- lapply(1:3, function(row) lapply(seq_along(shown), function(i) function()
+    draw_picture(pictures[[row]][, i], attr(x, "image_dim"), title[[row]][i],
+                 if (row == 2) target_colour else "grey70", 1, limits)))
+  picture_grid(rep(1:3, each = length(shown)), unlist(draw), n_col = length(shown), main = attr(x, "title"))
+}
+
+plot_explained_curves <- function(x, shown) {
+  old <- graphics::par(mfrow = grDevices::n2mfrow(length(shown)), mar = c(4, 4, 2, 1))
+  on.exit(graphics::par(old))
+  colours <- c("grey30", target_colour, background_colour)
+  title <- paste0(explained_title(x, shown), ", drop ", round(100 * x$drop[shown]), " %")
+  for (i in seq_along(shown)) {
+    curves <- vapply(explained_parts, function(part) attr(x, part)[, x$instance[shown[i]]], attr(x, "with")[, 1])
+    draw_feature_curves(matrix(curves, ncol = 3), colours, title[i])
+    if (i == 1)
+      graphics::legend("topright", c("instance", "with target", "without"), col = colours, lty = 1, bty = "n", cex = .8)
+  }
+}
+
+# Attributes of an explanation, features x instances.
+explained_parts <- c("instances", "with", "without")
+
+explained_title <- function(x, shown) paste0(x$instance[shown], ": p ", signif(x$prob[shown], 2))
