@@ -1,0 +1,211 @@
+# Bags from files and to files.
+
+#' Bags in files
+#'
+#' Reads and writes [bags()] as text that other programs of the field read and write.
+#'
+#' @section Formats:
+#' \describe{
+#'   \item{`"csv"`}{one row an instance with columns `bag`, `label`, `truth` (if known), and one a feature}
+#'   \item{`"svm"`}{one line an instance, `instance:bag:label index:value index:value ...`, with features that are 0 left
+#'     out: the format in which Andrews et al. (2002) gave their fox, tiger and elephant; text after `#` is ignored}
+#'   \item{`"arff"`}{relational ARFF of Weka: one row a bag, with its id, a relational attribute that holds its instances,
+#'     and its class, of which the second value declared is the positive one}
+#'   \item{`"images"`}{a folder with a folder for each of the two labels, in each a folder for each bag, in each the images
+#'     of that bag (PNG or JPEG, all of one size; colours are averaged to grey). It needs the package png or jpeg and is
+#'     read only}
+#' }
+#' Numbers are written with up to 17 digits, so that they come back as they were.
+#'
+#' @param file a file, or for `"images"` a folder.
+#' @param format one of the above; by default by the ending of `file`.
+#' @param x [bags()].
+#' @param positive,image_dim as in [bags()].
+#' @param bag,label for `"csv"`: the names of the columns, if they are others.
+#' @param ... nothing: an unknown argument is an error.
+#' @return `read_bags()`: [bags()]. `write_bags()`: the bags, invisibly.
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 4, bag_size = 2, n_features = 3)
+#' file <- tempfile(fileext = ".csv")
+#' write_bags(b, file)
+#' readLines(file, 2)
+#' read_bags(file)
+#' unlink(file)
+#' @export
+read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NULL, bag = "bag", label = "label") {
+  check_dots_empty(..., known = names(formals()))
+  if (!rlang::is_string(file) || !file.exists(file))
+    stop_fumi("`file` must be a file or folder that exists, not ", describe(file), ".", class = "file")
+  format <- check_format(file, format, c("csv", "svm", "arff", "images"))
+  switch(format, csv = read_bags_csv(file, bag, label, positive, image_dim),
+         svm = read_bags_svm(file, positive, image_dim), arff = read_bags_arff(file, positive, image_dim),
+         images = read_bags_images(file, positive))
+}
+
+#' @rdname read_bags
+#' @export
+write_bags <- function(x, file, format = NULL, ...) {
+  check_dots_empty(..., known = names(formals()))
+  if (!inherits(x, "bags")) stop_fumi("`x` must be bags, not ", describe(x), ".", class = "type")
+  if (!rlang::is_string(file)) stop_fumi("`file` must be the name of a file, not ", describe(file), ".", class = "file")
+  format <- check_format(file, format, c("csv", "svm", "arff"))
+  lines <- switch(format, csv = csv_lines(x), svm = svm_lines(x), arff = arff_lines(x))
+  writeLines(enc2utf8(lines), file, useBytes = TRUE)
+  invisible(x)
+}
+
+check_format <- function(file, format, choices, call = rlang::caller_env()) {
+  if (is.null(format)) format <- if (dir.exists(file)) "images" else tolower(sub(".*\\.", "", basename(file)))
+  check_choice(format, choices, "format", call = call)
+}
+
+# The shortest of two texts that gives each number back.
+exact_text <- function(x) {
+  short <- sprintf("%.15g", x)
+  ifelse(as.numeric(short) == x, short, sprintf("%.17g", x))
+}
+
+bad_file <- function(file, ..., call = rlang::caller_env(2)) {
+  stop_fumi("`file` must be ", ..., ", but ", basename(file), " is not.", class = "file", call = call)
+}
+
+# ---- csv -------------------------------------------------------------------------------------------
+
+csv_lines <- function(x) {
+  d <- as.data.frame(x)
+  d[vapply(d, is.double, NA)] <- lapply(d[vapply(d, is.double, NA)], exact_text)
+  quoted <- function(text) ifelse(grepl("[\",\n\r]|^\\s|\\s$", text), paste0("\"", gsub("\"", "\"\"", text), "\""), text)
+  d[] <- lapply(d, function(column) quoted(as.character(column)))
+  c(paste(quoted(names(d)), collapse = ","), do.call(paste, c(unname(d), sep = ",")))
+}
+
+read_bags_csv <- function(file, bag, label, positive, image_dim) {
+  d <- utils::read.csv(file, check.names = FALSE, colClasses = "character", na.strings = "NA", strip.white = FALSE)
+  lacking <- setdiff(c(bag, label), names(d))
+  if (length(lacking)) bad_file(file, "a table with the columns `", bag, "` and `", label, "`")
+  is_id <- names(d) == bag
+  d[!is_id] <- lapply(d[!is_id], utils::type.convert, as.is = TRUE)
+  bags(d, bag = bag, label = label, truth = if ("truth" %in% names(d)) "truth", positive = positive, image_dim = image_dim)
+}
+
+# ---- svm -------------------------------------------------------------------------------------------
+
+svm_lines <- function(x) {
+  instances <- as.matrix(x)
+  bag <- in_user_order(x, x$bag)
+  id <- gsub("[:#[:space:]]", "_", x$ids)
+  if (anyDuplicated(id))
+    stop_fumi("`x` must have bag ids that differ without blanks, `:` and `#` for this format.", class = "file",
+              call = rlang::caller_env())
+  features <- apply(instances, 1, function(v) {
+    used <- which(v != 0 | seq_along(v) == length(v))
+    paste0(used, ":", exact_text(v[used]), collapse = " ")
+  })
+  paste0(seq_along(bag) - 1, ":", id[bag], ":", ifelse(x$label[bag], 1, -1), " ", features)
+}
+
+read_bags_svm <- function(file, positive, image_dim) {
+  lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE)))
+  words <- strsplit(lines[nzchar(lines)], "[[:space:]]+")
+  head <- strsplit(vapply(words, `[`, "", 1), ":", fixed = TRUE)
+  pairs <- strsplit(as.character(unlist(lapply(words, `[`, -1))), ":", fixed = TRUE)
+  if (!length(words) || any(lengths(head) != 3) || any(lengths(pairs) != 2))
+    bad_file(file, "lines of `instance:bag:label index:value ...`")
+  row <- rep(seq_along(words), lengths(words) - 1)
+  index <- suppressWarnings(as.integer(vapply(pairs, `[`, "", 1)))
+  value <- suppressWarnings(as.numeric(vapply(pairs, `[`, "", 2)))
+  if (anyNA(index) || anyNA(value) || any(index < 1))
+    bad_file(file, "lines with numbers for `index:value`, counted from 1")
+  x <- matrix(0, length(words), max(index, 1))
+  x[cbind(row, index)] <- value
+  label <- utils::type.convert(vapply(head, `[`, "", 3), as.is = TRUE)
+  bags(x, bag = vapply(head, `[`, "", 2), label = label, positive = positive, image_dim = image_dim)
+}
+
+# ---- relational arff -------------------------------------------------------------------------------
+
+arff_quote <- function(text) {
+  ifelse(grepl("^[A-Za-z0-9_.-]+$", text), text, paste0("'", gsub("(['\\\\])", "\\\\\\1", text), "'"))
+}
+
+arff_lines <- function(x) {
+  features <- if (is.null(x$features)) paste0("f", seq_len(nrow(x$x))) else x$features
+  instances <- apply(as.matrix(x), 1, function(v) paste(exact_text(v), collapse = ","))
+  bag <- in_user_order(x, x$bag)
+  inside <- vapply(split(instances, factor(bag, seq_along(x$ids))), paste, "", collapse = "\\n")
+  c("@relation bags", "", "@attribute bag-id string", "@attribute bag relational",
+    paste("  @attribute", arff_quote(features), "numeric"), "@end bag",
+    paste0("@attribute class {", paste(arff_quote(x$classes), collapse = ","), "}"), "", "@data",
+    paste0(arff_quote(x$ids), ",\"", inside, "\",", arff_quote(x$classes[1 + x$label])))
+}
+
+read_bags_arff <- function(file, positive, image_dim) {
+  lines <- readLines(file, warn = FALSE)
+  lines <- lines[!grepl("^\\s*(%|$)", lines)]
+  start <- grep("^\\s*@data", lines, ignore.case = TRUE)
+  header <- lines[seq_len(max(start[1] - 1, 0, na.rm = TRUE))]
+  from <- grep("^\\s*@attribute\\s.*\\srelational\\s*$", header, ignore.case = TRUE)
+  to <- grep("^\\s*@end\\s", header, ignore.case = TRUE)
+  if (length(start) != 1 || length(from) != 1 || length(to) != 1)
+    bad_file(file, "relational ARFF: a bag id, a relational attribute, and a class")
+  name <- arff_fields(sub("^\\s*@attribute\\s+", "", header[(from + 1):(to - 1)], ignore.case = TRUE), "[:space:]")
+  classes <- arff_fields(sub(".*\\{(.*)\\}.*", "\\1", utils::tail(header, 1)), ",")[[1]]
+  rows <- arff_fields(lines[-seq_len(start)], ",")
+  if (!all(lengths(rows) == 3)) bad_file(file, "rows of `id,\"instances\",class`")
+  parts <- lapply(rows, function(row) arff_instances(row[2]))
+  if (any(lengths(parts) == 0) || any(vapply(parts, ncol, 1L) != length(name)) || anyNA(unlist(parts)))
+    bad_file(file, "bags of instances with ", length(name), " numbers each")
+  x <- do.call(rbind, parts)
+  colnames(x) <- vapply(name, `[`, "", 1)
+  id <- vapply(rows, `[`, "", 1)
+  label <- factor(vapply(rows, `[`, "", 3), classes)
+  bags(x, bag = rep(id, vapply(parts, nrow, 1L)), label = rep(label, vapply(parts, nrow, 1L)), positive = positive,
+       image_dim = image_dim)
+}
+
+# The fields of each line, without their quotes; what is between quotes is not divided.
+arff_fields <- function(lines, separator) {
+  pattern <- paste0("'(\\\\.|[^'\\\\])*'|\"(\\\\.|[^\"\\\\])*\"|[^", separator, "'\"]+")
+  unquote <- function(field) {
+    field <- trimws(field)
+    quoted <- grepl("^(['\"]).*\\1$", field)
+    field[quoted] <- gsub("\\\\(['\"\\\\])", "\\1", substring(field[quoted], 2, nchar(field[quoted]) - 1))
+    field
+  }
+  lapply(regmatches(lines, gregexpr(pattern, lines, perl = TRUE)), function(fields) {
+    fields <- unquote(fields)
+    fields[nzchar(fields)]
+  })
+}
+
+arff_instances <- function(text) {
+  lines <- strsplit(strsplit(text, "\\n", fixed = TRUE)[[1]], ",", fixed = TRUE)
+  if (length(unique(lengths(lines))) != 1) return(NULL)
+  suppressWarnings(matrix(as.numeric(unlist(lines)), length(lines), byrow = TRUE))
+}
+
+# ---- images ----------------------------------------------------------------------------------------
+
+read_bags_images <- function(file, positive) {
+  images <- list.files(file, "\\.(png|jpe?g)$", recursive = TRUE, ignore.case = TRUE)
+  place <- strsplit(images, "/", fixed = TRUE)
+  if (!length(place) || any(lengths(place) != 3)) bad_file(file, "a folder `label/bag/image`")
+  pixels <- lapply(file.path(file, images), read_image)
+  size <- vapply(pixels, dim, c(1L, 1L))
+  if (any(size != size[, 1])) bad_file(file, "a folder of images of one size")
+  label <- utils::type.convert(vapply(place, `[`, "", 1), as.is = TRUE)
+  bags(array(unlist(pixels), c(size[, 1], length(pixels))), bag = dirname(images), label = label, positive = positive)
+}
+
+read_image <- function(file) {
+  package <- if (grepl("png$", file, ignore.case = TRUE)) "png" else "jpeg"
+  if (!requireNamespace(package, quietly = TRUE))
+    stop_fumi("The package ", package, " must be installed to read `file`, but it is not.", class = "package",
+              call = rlang::caller_env(3))
+  image <- if (package == "png") png::readPNG(file) else jpeg::readJPEG(file)
+  if (length(dim(image)) == 2) return(image)
+  # Without the last of two or four channels, which is transparency.
+  colours <- dim(image)[3] - (dim(image)[3] %% 2 == 0)
+  apply(image[, , seq_len(colours), drop = FALSE], 1:2, mean)
+}
