@@ -48,7 +48,7 @@ check_trainable <- function(b, normalize, call = rlang::caller_env()) {
 # Squares (normalize "none") and norms must not overflow.
 check_largest <- function(x, name, normalize, call) {
   limit <- if (identical(normalize, "unit")) 1e300 else 1e100
-  largest <- max(abs(range(x, 0)))
+  largest <- max(x, 0, -min(x, 0)) # range() would copy x
   if (largest > limit)
     stop_fumi("`", name, "` must stay below ", limit, " with `normalize = \"", normalize,
               "\"`, but its largest value is ", signif(largest, 3), ": rescale the data.",

@@ -234,27 +234,23 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
 }
 
 # Removes dropped atoms; unless `keep_order`, sorts atoms of each kind by the energy they
-# carry and gives each the sign that makes its codes positive on balance.
+# carry and gives each the sign that makes its codes positive on balance. Codes get names and the
+# order of the user.
 tidy_atoms <- function(fit, b, spec, keep_order) {
-  weight <- ifelse(in_positive(b), spec$psi, 1)
-  p <- c(fit$p, numeric(ncol(b$x) - b$n_positive))
   is_target <- seq_len(ncol(fit$dictionary)) <= spec$n_target
-  carried <- function(k) {
-    w <- weight * (if (is_target[k]) p else 1)
-    a <- fit$codes[k, ]
-    c(sum(w * a^2), sum(w * a))
-  }
-  carried <- vapply(seq_along(is_target), carried, numeric(2))
+  carried <- .Call(ffi_dlfumi_carried, fit$codes, fit$p, spec$n_target, spec$psi)
   kept <- spec$control$dead != "drop" | colSums(fit$dictionary^2) > 0
   for (kind in list(is_target, !is_target)) if (!any(kept & kind)) kept[which(kind)[1]] <- TRUE
   atom <- if (keep_order) seq_along(kept) else order(!is_target, -carried[1, ])
   atom <- atom[kept[atom]]
   sign <- if (keep_order) rep(1, length(atom)) else ifelse(carried[2, atom] < 0, -1, 1)
-  if (is.unsorted(atom) || length(atom) < length(kept)) fit$codes <- fit$codes[atom, , drop = FALSE]
-  for (k in which(sign < 0)) fit$codes[k, ] <- -fit$codes[k, ]
+  kinds <- c(target = sum(is_target[atom]), background = sum(!is_target[atom]))
+  names <- paste0(rep(names(kinds), kinds), unlist(lapply(kinds, seq_len)))
+  if (!all(kept)) fit$codes <- fit$codes[kept, , drop = FALSE]
+  fit$codes <- .Call(ffi_arrange, fit$codes, match(atom, which(kept)), sign, b$order, names)
   fit$dictionary <- fit$dictionary[, atom, drop = FALSE] * rep(sign, each = nrow(b$x))
   fit$n_dropped <- sum(!kept)
-  fit$n_target <- sum(is_target[atom])
+  fit$n_target <- kinds[["target"]]
   fit$n_dead <- fit$n_dead[atom]
   fit
 }
@@ -265,7 +261,7 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
               ") of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
   best <- fits[[best_fit(fits)]]
   p <- best$p
-  if (all(best$codes == 0))
+  if (max(best$codes) == 0 && min(best$codes) == 0)
     warn_fumi("`lambda` = ", spec$lambda, " makes every code 0: try a smaller one.", class = "lambda",
               call = call)
   else if (all(p < 1e-12 | p > 1 - 1e-12)) {
@@ -291,21 +287,20 @@ background_residual <- function(fit, b, scale) {
   background <- -seq_len(fit$n_target)
   x <- b$x[, positive, drop = FALSE] * rep(scale[positive], each = nrow(b$x))
   colSums((x - fit$dictionary[, background, drop = FALSE] %*%
-             fit$codes[background, positive, drop = FALSE])^2)
+             fit$codes[background, b$order[positive], drop = FALSE])^2)
 }
 
 new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   best <- fits[[best_fit(fits)]]
-  kinds <- c(target = best$n_target, background = ncol(best$dictionary) - best$n_target)
-  atoms <- paste0(rep(names(kinds), kinds), unlist(lapply(kinds, seq_len)))
+  atoms <- rownames(best$codes)
   object <- new_mil_model(
     "dlfumi", b,
     dictionary = structure(best$dictionary, dimnames = list(b$features, atoms)),
-    codes = structure(in_user_order(b, best$codes), dimnames = list(atoms, NULL)),
+    codes = best$codes,
     prob_target = in_user_order(b, c(best$p, numeric(ncol(b$x) - b$n_positive))),
     objective = best$objective, n_iter = best$n_iter, converged = best$stop_reason == "converged",
-    stop_reason = if (interrupted) "interrupt" else best$stop_reason, n_target = kinds[["target"]],
-    n_background = kinds[["background"]], n_dead = stats::setNames(best$n_dead, atoms),
+    stop_reason = if (interrupted) "interrupt" else best$stop_reason, n_target = best$n_target,
+    n_background = length(atoms) - best$n_target, n_dead = stats::setNames(best$n_dead, atoms),
     n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
     gamma = spec$gamma, psi = spec$psi, normalize = spec$normalize, variant = spec$control$variant,
     combine = spec$combine, score_scale = if (spec$combine == "best") "log",

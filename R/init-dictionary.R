@@ -1,7 +1,8 @@
 # Starts of a dictionary fit. All random numbers of a fit are drawn here, for all
 # starts before the first one runs, so that the way the starts are run changes nothing.
 
-# A list of functions without arguments, each of which makes list(dictionary, codes).
+# A list of functions without arguments, each of which makes list(dictionary, codes), of which nobody else
+# holds the codes: the fit works in them.
 dlfumi_starts <- function(b, spec, init, call = rlang::caller_env(2)) {
   force(call)
   scale <- instance_scale(b$x, spec$normalize)
@@ -78,12 +79,9 @@ start_codes <- function(b, scale, spec, dictionary, call) {
   out$codes
 }
 
-# Sum of the scaled columns `which` of x, a few at a time: x is never copied as a whole.
+# Sum of the scaled columns `which` of x, without a copy of them.
 sum_columns <- function(x, scale, which) {
-  total <- numeric(nrow(x))
-  for (chunk in split(which, (seq_along(which) - 1) %/% 64))
-    total <- total + x[, chunk, drop = FALSE] %*% scale[chunk]
-  drop(total)
+  drop(x %*% replace(numeric(ncol(x)), which, scale[which]))
 }
 
 # Columns brought to norm 1; a column of zeros stays.

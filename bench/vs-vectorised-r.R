@@ -81,7 +81,8 @@ contenders <- function(problem, b) {
   core <- function(simd) {
     options(fumi.simd = simd)
     on.exit(options(fumi.simd = NULL))
-    fumi:::dlfumi_run(b, scale, function() start, spec, NULL)$objective$objective
+    own <- function() list(dictionary = start$dictionary, codes = start$codes + 0)
+    fumi:::dlfumi_run(b, scale, own, spec, NULL)$objective$objective
   }
   list(vectorised = vectorised, dlfumi = function() fit()$objective$objective,
        core = function() core(""), portable = function() core("portable"))

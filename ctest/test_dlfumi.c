@@ -147,6 +147,41 @@ static void test_threads(void) {
     }
 }
 
+static void test_carried(void) {
+  problem q = random_problem((shape){5, 2, 3, 7, 9});
+  double carried[10];
+  dlfumi_carried(&q.par, q.x.N, q.x.N_pos, q.s.A, q.s.p, carried);
+  for (int k = 0; k < 5; k++) {
+    double energy = 0, sum = 0;
+    for (int i = 0; i < q.x.N; i++) {
+      const double p = i < q.x.N_pos ? q.s.p[i] : 0, a = code_of(&q, i)[k];
+      const double w = (i < q.x.N_pos ? q.par.psi : 1) * (k < 2 ? p : 1);
+      energy += w * a * a;
+      sum += w * a;
+    }
+    CHECK_NEAR(carried[2 * k], energy, 1e-12);
+    CHECK_NEAR(carried[2 * k + 1], sum, 1e-12);
+  }
+  arena_release();
+}
+
+static void test_arrange(void) {
+  const int K = 3, row[] = {2, 0, 1};
+  const double sign[] = {1, -1, 1};
+  for (int N = 0; N <= 12; N++) {
+    recorder r = {0};
+    const fumi_host host = host_of(&r);
+    double *A = random_doubles(K * N + 1);
+    const double *before = copied(A, K * N + 1);
+    int order[12];
+    for (int i = 0; i < N; i++) order[i] = N % 2 ? (2 * i + 1) % N : N % 5 ? (i + 3) % N : i;
+    CHECK(fumi_arrange(K, N, row, sign, order, A, &host) == FUMI_OK);
+    for (int i = 0; i < N; i++)
+      for (int k = 0; k < K; k++) CHECK(A[k + K * order[i]] == sign[k] * before[row[k] + K * i]);
+    arena_release();
+  }
+}
+
 /* A shorter run is the beginning of a longer one. */
 static void test_max_iter(void) {
   for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++) {
@@ -367,6 +402,8 @@ int main(void) {
   RUN(test_small_residuals);
   RUN(test_fit);
   RUN(test_threads);
+  RUN(test_carried);
+  RUN(test_arrange);
   RUN(test_max_iter);
   RUN(test_convergence);
   RUN(test_dead_resample);

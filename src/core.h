@@ -117,6 +117,9 @@ void fumi_block_store(const fumi_block *b, double *A);
 /* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, to full relative precision */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
 void fumi_unit_scale(int d, int N, const double *X, double *scale);
+/* A (K x N) in place: column i goes to order[i], entry k of it is sign[k] times the old row[k] */
+fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order, double *A,
+                         const fumi_host *host);
 
 /* Block j of n belongs to the group j % fumi_groups(n). Groups run beside each other, the blocks
  * of one in their order: what is summed by group, and the groups in theirs, has the same bits
@@ -208,6 +211,10 @@ typedef struct {
 
 fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state *s,
                        const fumi_host *host);
+
+/* of each atom, sum_i w_i a_ik^2 and sum_i w_i a_ik (2 x K); w_i as in (4), times p_i for target atoms */
+void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, const double *p,
+                    double *carried);
 
 /* Single steps, for tests and for whoever wants to see them. */
 typedef enum { STEP_EXPECT, STEP_CODES, STEP_ATOMS, STEP_OBJECTIVE } dlfumi_step_kind;

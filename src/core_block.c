@@ -167,3 +167,24 @@ void fumi_unit_scale(int d, int N, const double *X, double *scale) {
     scale[i] = norm >= DBL_MIN ? 1 / norm : 0;
   }
 }
+
+/* Along each cycle of the order, a column is taken out before another comes in. */
+fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order, double *A,
+                         const fumi_host *host) {
+  double *out = fumi_doubles(host, K), *in = fumi_doubles(host, K);
+  char *done = host->alloc(host->ctx, (size_t)N + 1, 1);
+  if (!out || !in || !done) return FUMI_ENOMEM;
+  memset(done, 0, (size_t)N);
+  for (int first = 0; first < N; first++) {
+    memcpy(out, fumi_ccol(A, K, first), sizeof(double) * (size_t)K);
+    for (int i = first; !done[i];) {
+      double *to = fumi_col(A, K, order[i]);
+      for (int k = 0; k < K; k++) in[k] = sign[k] * out[row[k]];
+      memcpy(out, to, sizeof(double) * (size_t)K);
+      memcpy(to, in, sizeof(double) * (size_t)K);
+      done[i] = 1;
+      i = order[i];
+    }
+  }
+  return FUMI_OK;
+}

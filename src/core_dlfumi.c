@@ -630,6 +630,19 @@ fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state
   return status;
 }
 
+void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, const double *p,
+                    double *carried) {
+  memset(carried, 0, sizeof(double) * 2 * (size_t)par->K);
+  for (int i = 0; i < N; i++) {
+    const double *a = fumi_ccol(A, par->K, i), weight = i < N_pos ? par->psi : 1;
+    for (int k = 0; k < par->K; k++) {
+      const double wa = weight * (k < par->T ? (i < N_pos ? p[i] : 0) : 1) * a[k];
+      carried[2 * k] += wa * a[k];
+      carried[2 * k + 1] += wa;
+    }
+  }
+}
+
 /* ---- single steps, start, confidence ------------------------------------------------------- */
 
 fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step_kind kind,

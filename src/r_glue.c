@@ -155,13 +155,13 @@ static SEXP ffi_dlfumi_start_codes(SEXP X, SEXP scale, SEXP n_positive, SEXP D, 
   return out;
 }
 
-/* A private copy of the start, which the core works on; codes may be handed over. */
 static dlfumi_state make_state(SEXP D, SEXP A, SEXP p, SEXP trace, SEXP n_dead) {
   memset(INTEGER(n_dead), 0, sizeof(int) * (size_t)XLENGTH(n_dead));
   return (dlfumi_state){.D = REAL(D), .A = REAL(A), .p = REAL(p), .trace = REAL(trace),
                         .n_dead = INTEGER(n_dead)};
 }
 
+/* The codes of the start are handed over: the core works in them, and they are returned. */
 static SEXP ffi_dlfumi_fit(SEXP X, SEXP scale, SEXP n_positive, SEXP D0, SEXP A0, SEXP par,
                            SEXP report) {
   const fumi_data x = read_data(X, scale, n_positive);
@@ -169,7 +169,7 @@ static SEXP ffi_dlfumi_fit(SEXP X, SEXP scale, SEXP n_positive, SEXP D0, SEXP A0
   const int K = Rf_ncols(D0);
   const dlfumi_param param = read_param(par, K);
   const fumi_host host = make_host(report);
-  SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(Rf_duplicate(A0));
+  SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(A0);
   SEXP p = PROTECT(Rf_allocVector(REALSXP, x.N_pos));
   SEXP trace = PROTECT(Rf_allocMatrix(REALSXP, DLFUMI_TERMS, param.max_iter));
   SEXP n_dead = PROTECT(Rf_allocVector(INTSXP, K));
@@ -182,6 +182,33 @@ static SEXP ffi_dlfumi_fit(SEXP X, SEXP scale, SEXP n_positive, SEXP D0, SEXP A0
   SEXP out = named_list(8, names, values);
   UNPROTECT(8);
   return out;
+}
+
+static SEXP ffi_dlfumi_carried(SEXP A, SEXP p, SEXP n_target, SEXP psi) {
+  GLUE_ASSERT(is_matrix(A, -1, -1) && TYPEOF(p) == REALSXP && XLENGTH(p) <= Rf_ncols(A));
+  const dlfumi_param par = {.T = Rf_asInteger(n_target), .K = Rf_nrows(A), .psi = Rf_asReal(psi)};
+  SEXP carried = PROTECT(Rf_allocMatrix(REALSXP, 2, par.K));
+  dlfumi_carried(&par, Rf_ncols(A), Rf_length(p), REAL_RO(A), REAL_RO(p), REAL(carried));
+  UNPROTECT(1);
+  return carried;
+}
+
+/* in place, for codes that nobody else holds; row and order: 1-based permutations */
+static SEXP ffi_arrange(SEXP A, SEXP row, SEXP sign, SEXP order, SEXP names) {
+  const int K = Rf_nrows(A), N = Rf_ncols(A);
+  GLUE_ASSERT(is_matrix(A, -1, -1) && TYPEOF(sign) == REALSXP && XLENGTH(sign) == K);
+  GLUE_ASSERT(TYPEOF(row) == INTSXP && XLENGTH(row) == K && TYPEOF(order) == INTSXP && XLENGTH(order) == N);
+  GLUE_ASSERT(TYPEOF(names) == STRSXP && XLENGTH(names) == K);
+  int *from = (int *)R_alloc((size_t)K, sizeof(int)), *to = (int *)R_alloc((size_t)N, sizeof(int));
+  for (int k = 0; k < K; k++) from[k] = INTEGER_RO(row)[k] - 1;
+  for (int i = 0; i < N; i++) to[i] = INTEGER_RO(order)[i] - 1;
+  const fumi_host host = make_host(R_NilValue);
+  GLUE_ASSERT(fumi_arrange(K, N, from, REAL_RO(sign), to, REAL(A), &host) == FUMI_OK);
+  SEXP dimnames = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(dimnames, 0, names);
+  Rf_setAttrib(A, R_DimNamesSymbol, dimnames);
+  UNPROTECT(1);
+  return A;
 }
 
 static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D_old, SEXP D0,
@@ -407,11 +434,13 @@ static SEXP ffi_kernel_name(SEXP portable) {
 #define ENTRY(name, n) {#name, (DL_FUNC)&name, n}
 
 static const R_CallMethodDef entries[] = {
+    ENTRY(ffi_arrange, 5),
     ENTRY(ffi_code, 7),
     ENTRY(ffi_dd_moments, 3),
     ENTRY(ffi_dd_objective, 7),
     ENTRY(ffi_dd_quadratic, 4),
     ENTRY(ffi_dd_select, 3),
+    ENTRY(ffi_dlfumi_carried, 4),
     ENTRY(ffi_dlfumi_confidence, 9),
     ENTRY(ffi_dlfumi_fit, 7),
     ENTRY(ffi_dlfumi_start_codes, 6),
