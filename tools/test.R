@@ -9,7 +9,7 @@ source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), ch
 compilers <- c(make = "make", gcc = "build-essential", gfortran = "gfortran", "libblas-dev", "liblapack-dev")
 
 run_tests <- function() {
-  need(c(described("Imports"), "testthat", "glmnet"), system = compilers)
+  need(c(described("Imports"), "testthat", "glmnet", "future"), system = compilers)
   lib <- tempfile("library")
   install_own(lib)
   use_libraries(c(lib, .libPaths()))
