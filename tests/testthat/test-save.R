@@ -150,7 +150,8 @@ test_that("1,000 damaged files are refused, or are models, without much memory",
   gc(reset = TRUE)
   before <- sum(gc()[, 2])
   answers <- try_mutants(bytes, 1:1000, x)
-  expect_lt(sum(gc()[, 6]) - before, 100)
+  # what waits for the collector counts too; a size that was believed would be gigabytes
+  expect_lt(sum(gc()[, 6]) - before, 500)
   expect_identical(setdiff(answers, c("refused", "model")), character())
   expect_gt(mean(answers == "refused"), .6)
 })
