@@ -94,6 +94,11 @@ test_that("the AR experiments run from files to a table", {
   expect_gt(paper_table(e)$AUC, 0.9)
 })
 
+test_that("a part of the digits is shown without a table", {
+  e <- paper_experiment("usps", small[2], runs = 1, units = 1, n_test = 5, n_targets = rep(1, 5), n_negative = 3)
+  expect_output(print(e), "not all digits")
+})
+
 test_that("what cannot be run is refused", {
   expect_error(paper_experiment("usps", "SVM"), "`methods` must be among", class = "fumi_error_input")
   expect_error(paper_experiment("usps", list(1)), "`methods`", class = "fumi_error_input")
