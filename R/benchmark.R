@@ -36,7 +36,8 @@
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 16, bag_size = 4, n_features = 10)
-#' compared <- mil_benchmark(b, list(SIL = sil, `DL-FUMI` = list(dlfumi, n_target = 1, n_background = 3)), folds = 2)
+#' methods <- list(SIL = sil, `DL-FUMI` = list(dlfumi, n_target = 1, n_background = 3))
+#' compared <- mil_benchmark(b, methods, folds = 2)
 #' compared
 #' plot(compared)
 #' @export
