@@ -514,7 +514,9 @@ test_that("an interrupt returns the last whole iteration as a usable fit", {
   expect_true("fumi_warning_interrupt" %in% res$warned)
   expect_length(res$f$starts, 1)
   expect_gt(res$f$n_iter, 0)
-  expect_equal(res$f$dictionary, res$g$dictionary, tolerance = 1e-8)
+  # atoms that carry about the same may change places
+  sorted <- function(d) unname(d[, order(d[1, ])])
+  expect_equal(sorted(res$f$dictionary), sorted(res$g$dictionary), tolerance = 1e-8)
   expect_equal(res$f$prob_target, res$g$prob_target, tolerance = 1e-8)
   expect_true(all(is.finite(res$score)))
 })
