@@ -128,7 +128,7 @@ static void fuzz_code(bytes *b, const fumi_host *host, const recorder *r) {
   const int K = between(b, 1, 8);
   double *A = doubles((ptrdiff_t)K * x.N), gap = 0;
   const fumi_status status = fumi_code(&x, K, atoms(b, x.d, K), fabs(value(b)), between(b, 0, 5),
-                                       between(b, 0, 1), A, &gap, host);
+                                       between(b, 0, 1), 1, A, &gap, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status == FUMI_OK) HOLDS(all_finite(A, (ptrdiff_t)K * x.N) && isfinite(gap));
 }
@@ -140,7 +140,7 @@ static void fuzz_confidence(bytes *b, const fumi_host *host, const recorder *r) 
   const double lambda = fabs(value(b));
   const fumi_status status =
       dlfumi_confidence(&x, T, K, atoms(b, x.d, K), lambda, lambda, between(b, 0, 1),
-                        between(b, 0, 5), between(b, 0, 1), confidence, r_bg, host);
+                        between(b, 0, 5), between(b, 0, 1), 1, confidence, r_bg, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status != FUMI_OK) return;
   for (int i = 0; i < x.N; i++) HOLDS(!(confidence[i] < 0) && !(r_bg[i] < 0));
