@@ -58,7 +58,6 @@ run_in_turn <- function(tasks, todo, f, keep, call) for (i in todo) keep(i, f(ta
 # As many tasks at a time as the plan of the package future has workers.
 run_on_workers <- function(tasks, todo, f, keep, call) {
   busy <- list()
-  on.exit(for (job in busy) try(future::cancel(job$future), silent = TRUE))
   while (length(todo) || length(busy)) {
     while (length(todo) && length(busy) < n_workers()) {
       busy <- c(busy, list(list(i = todo[1], future = start_job(f, tasks[[todo[1]]]))))
