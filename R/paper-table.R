@@ -1,7 +1,7 @@
 #' Tables of the paper's experiments
 #'
-#' The results of an experiment beside the paper's own. For a name, those of the stored run: all repetitions, with all
-#' methods, as `inst/replication/run_all.R` made them.
+#' The results of an experiment beside the paper's own. For a name, those that are stored with the
+#' package, made by `inst/replication/run_all.R`; `runs` says how many repetitions a row has.
 #'
 #' @param x the name of an experiment, `"usps"`, `"olivetti_eyeglasses"` or `"olivetti_person"`; or what
 #'   [paper_experiment()] returned.

@@ -1,11 +1,21 @@
-# Draws the pictures of README.md: `Rscript tools/figures.R`, with the package installed.
+# Draws the picture of README.md and writes its table, from the stored results: `Rscript tools/figures.R`, with the
+# package installed.
 library(fumi)
 set.seed(3)
-draw <- function(pool, n) pool[sample.int(length(pool), n)]
-image <- c(draw(which(usps$digit == 3), 50), draw(which(usps$digit != 3), 2650))
-bag <- c(1:50, rep(1:50, each = 3), 50 + rep(1:50, each = 50))
-b <- bags(usps_images(image), bag, rep(c(1, 0), each = 50))
+drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
+b <- bags(usps_images(drawn$image), drawn$bag, rep(c(1, 0), each = 50))
 fit <- dlfumi(b, n_target = 4, n_background = 15, gamma = 0.1, beta = 25)
 png("man/figures/README-atoms.png", width = 900, height = 660, res = 120)
 plot(fit)
 invisible(dev.off())
+
+shown <- list(c("mi-SVM", "tuned"), c("DL-FUMI", "tuned, averaged, one scale"), c("GD-MIL", "tuned, averaged, one scale"),
+              c("MMDL", "tuned, averaged, one scale"), c("DL-FUMI", "tuned"), c("DL-FUMI", "the paper's parameters"),
+              c("EM-DD", "tuned"))
+table <- paper_table("usps")
+rows <- vapply(shown, function(s) with(table[table$method == s[1] & table$setting == s[2], ],
+                                       sprintf("| %s, %s | %.1f | %.1f | %.4g |", method, setting, mean, sd, paper)), "")
+readme <- readLines("README.md")
+head <- grep("^\\| \\| here", readme)
+end <- head + which(!startsWith(readme[-seq_len(head)], "|"))[1]
+writeLines(c(readme[seq_len(head + 1)], rows, readme[end:length(readme)]), "README.md")
