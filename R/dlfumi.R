@@ -193,7 +193,7 @@ check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
 
 dlfumi_bridge <- function(b, spec, init, progress) {
   scale <- instance_scale(b$x, spec$normalize)
-  starts <- dlfumi_starts(b, spec, init)
+  starts <- dlfumi_starts(b, scale, spec, init)
   bar <- fit_progress(progress, spec$n_start, spec$control$max_iter)
   on.exit(bar$done())
   call <- rlang::caller_env()

@@ -3,9 +3,8 @@
 
 # A list of functions without arguments, each of which makes list(dictionary, codes), of which nobody else
 # holds the codes: the fit works in them.
-dlfumi_starts <- function(b, spec, init, call = rlang::caller_env(2)) {
+dlfumi_starts <- function(b, scale, spec, init, call = rlang::caller_env(2)) {
   force(call)
-  scale <- instance_scale(b$x, spec$normalize)
   if (identical(init, "paper")) {
     draws <- lapply(seq_len(spec$n_start), function(s)
       list(order = sample.int(b$n_positive), uniform = stats::runif(spec$n_background)))
@@ -30,7 +29,7 @@ dlfumi_starts <- function(b, spec, init, call = rlang::caller_env(2)) {
 paper_start <- function(b, scale, spec, draw, call) {
   size <- b$n_positive %/% spec$n_target
   subset <- function(t) draw$order[(t - 1) * size + seq_len(size)]
-  target <- vapply(seq_len(spec$n_target), function(t) sum_columns(b$x, scale, subset(t)),
+  target <- vapply(seq_len(spec$n_target), function(t) .Call(ffi_sum_columns, b$x, scale, subset(t)),
                    numeric(nrow(b$x)))
   clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, portable())
   check_status(clusters$status, call)
@@ -77,11 +76,6 @@ start_codes <- function(b, scale, spec, dictionary, call) {
   out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, portable())
   check_status(out$status, call)
   out$codes
-}
-
-# Sum of the scaled columns `which` of x, without a copy of them.
-sum_columns <- function(x, scale, which) {
-  drop(x %*% replace(numeric(ncol(x)), which, scale[which]))
 }
 
 # Columns brought to norm 1; a column of zeros stays.

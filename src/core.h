@@ -117,6 +117,8 @@ void fumi_block_store(const fumi_block *b, double *A);
 /* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, to full relative precision */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
 void fumi_unit_scale(int d, int N, const double *X, double *scale);
+/* sum (d) of the n scaled instances `which` */
+void fumi_sum_columns(const fumi_data *x, int n, const int *which, double *sum);
 /* A (K x N) in place: column i goes to order[i], entry k of it is sign[k] times the old row[k] */
 fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order, double *A,
                          const fumi_host *host);

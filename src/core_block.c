@@ -168,6 +168,14 @@ void fumi_unit_scale(int d, int N, const double *X, double *scale) {
   }
 }
 
+void fumi_sum_columns(const fumi_data *x, int n, const int *which, double *sum) {
+  memset(sum, 0, sizeof(double) * (size_t)x->d);
+  for (int i = 0; i < n; i++) {
+    const double *xi = fumi_ccol(x->X, x->d, which[i]), scale = x->scale[which[i]];
+    for (int r = 0; r < x->d; r++) sum[r] += scale * xi[r];
+  }
+}
+
 /* Along each cycle of the order, a column is taken out before another comes in. */
 fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order, double *A,
                          const fumi_host *host) {

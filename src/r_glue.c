@@ -119,6 +119,22 @@ static SEXP ffi_unit_scale(SEXP X) {
   return scale;
 }
 
+static int *zero_based(SEXP index) {
+  int *from_0 = (int *)R_alloc((size_t)XLENGTH(index), sizeof(int));
+  for (R_xlen_t i = 0; i < XLENGTH(index); i++) from_0[i] = INTEGER_RO(index)[i] - 1;
+  return from_0;
+}
+
+static SEXP ffi_sum_columns(SEXP X, SEXP scale, SEXP which) {
+  SEXP zero = PROTECT(Rf_ScalarInteger(0));
+  const fumi_data x = read_data(X, scale, zero);
+  GLUE_ASSERT(TYPEOF(which) == INTSXP);
+  SEXP sum = PROTECT(Rf_allocVector(REALSXP, x.d));
+  fumi_sum_columns(&x, Rf_length(which), zero_based(which), REAL(sum));
+  UNPROTECT(2);
+  return sum;
+}
+
 /* k-means of the instances after the first n_positive ones */
 static SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP max_iter,
                        SEXP portable) {
@@ -199,11 +215,10 @@ static SEXP ffi_arrange(SEXP A, SEXP row, SEXP sign, SEXP order, SEXP names) {
   GLUE_ASSERT(is_matrix(A, -1, -1) && TYPEOF(sign) == REALSXP && XLENGTH(sign) == K);
   GLUE_ASSERT(TYPEOF(row) == INTSXP && XLENGTH(row) == K && TYPEOF(order) == INTSXP && XLENGTH(order) == N);
   GLUE_ASSERT(TYPEOF(names) == STRSXP && XLENGTH(names) == K);
-  int *from = (int *)R_alloc((size_t)K, sizeof(int)), *to = (int *)R_alloc((size_t)N, sizeof(int));
-  for (int k = 0; k < K; k++) from[k] = INTEGER_RO(row)[k] - 1;
-  for (int i = 0; i < N; i++) to[i] = INTEGER_RO(order)[i] - 1;
   const fumi_host host = make_host(R_NilValue);
-  GLUE_ASSERT(fumi_arrange(K, N, from, REAL_RO(sign), to, REAL(A), &host) == FUMI_OK);
+  const fumi_status status =
+      fumi_arrange(K, N, zero_based(row), REAL_RO(sign), zero_based(order), REAL(A), &host);
+  GLUE_ASSERT(status == FUMI_OK);
   SEXP dimnames = PROTECT(Rf_allocVector(VECSXP, 2));
   SET_VECTOR_ELT(dimnames, 0, names);
   Rf_setAttrib(A, R_DimNamesSymbol, dimnames);
@@ -451,6 +466,7 @@ static const R_CallMethodDef entries[] = {
     ENTRY(ffi_dmil_step, 7),
     ENTRY(ffi_kernel_name, 1),
     ENTRY(ffi_kmeans, 6),
+    ENTRY(ffi_sum_columns, 3),
     ENTRY(ffi_unit_scale, 1),
     {NULL, NULL, 0},
 };

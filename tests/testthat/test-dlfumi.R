@@ -431,7 +431,8 @@ test_that("an interrupt after the last iteration leaves a usable fit", {
 test_that("an interrupt while progress is drawn ends the fit at that iteration", {
   b <- easy()
   set.seed(24)
-  start <- dlfumi_starts(b, list(n_target = 1, n_background = 3, n_start = 1, normalize = "unit"), "paper")[[1]]
+  sizes <- list(n_target = 1, n_background = 3, n_start = 1, normalize = "unit")
+  start <- dlfumi_starts(b, instance_scale(b$x, "unit"), sizes, "paper")[[1]]
   spec <- list(n_target = 1, lambda = .01, beta = 30, gamma = 0, psi = 1, normalize = "unit")
   run <- function(n, report) dlfumi_run(b, instance_scale(b$x, "unit"), start,
                                         c(spec, list(control = dlfumi_control(max_iter = n, tol = 0))), report, NULL)

@@ -13,7 +13,8 @@ some_dictionary <- function(b, n = 3) {
 }
 start_of <- function(init, b = eight_bags(), n_target = 1, n_background = 2, n_start = 1, normalize = "unit") {
   spec <- list(n_target = n_target, n_background = n_background, n_start = n_start, normalize = normalize)
-  lapply(dlfumi_starts(b, spec, init, call = rlang::current_env()), function(make) make())
+  scale <- instance_scale(b$x, normalize)
+  lapply(dlfumi_starts(b, scale, spec, init, call = rlang::current_env()), function(make) make())
 }
 
 # ---- "paper" -----------------------------------------------------------------
@@ -224,7 +225,8 @@ test_that("unit_columns leaves a column of zeros", {
   expect_equal(unit_columns(cbind(c(3, 4), 0, c(0, -2))), cbind(c(.6, .8), 0, c(0, -1)))
 })
 
-test_that("sum_columns adds scaled columns, however many", {
+test_that("scaled columns are added, however many", {
+  sum_columns <- function(x, scale, which) .Call(ffi_sum_columns, x, scale, as.integer(which))
   set.seed(9)
   x <- matrix(rnorm(400), 2)
   scale <- runif(200)

@@ -59,7 +59,7 @@ test_that("the core reports each iteration with its objective", {
   b <- sim_bags(n_bags = 4, bag_size = 3, n_features = 4)
   spec <- list(n_target = 1L, n_background = 2L, lambda = .001, beta = 30, gamma = .001, psi = 1, normalize = "unit",
                n_start = 1L, control = dlfumi_control(max_iter = 3))
-  start <- dlfumi_starts(b, spec, "paper", call = rlang::current_env())[[1]]
+  start <- dlfumi_starts(b, instance_scale(b$x, "unit"), spec, "paper", call = rlang::current_env())[[1]]
   seen <- NULL
   fit <- dlfumi_run(b, instance_scale(b$x, "unit"), start, spec, function(it, objective) seen <<- rbind(seen, c(it, objective)))
   expect_equal(seen, cbind(1:3, fit$objective$objective))
