@@ -178,7 +178,7 @@ TARGET static inline void NAME(put_dots)(int n, int add, const double *dots, con
  * features in chunks that stay in the first cache */
 TARGET static void NAME(project)(int d, int n, int K, const double *X, const double *scale,
                                  const double *D, double *B, int rows) {
-  enum { CHUNK = 256 };
+  enum { CHUNK = 512 };
   double dots[4];
   for (int from = 0; from < d; from += CHUNK) {
     const int len = d - from < CHUNK ? d - from : CHUNK, whole = len / VEC * VEC;
