@@ -57,8 +57,12 @@ length.bags <- function(x) length(x$ids)
 #' @export
 `[.bags` <- function(x, i) {
   if (missing(i)) return(x)
-  keep <- bag_index(x, i)
-  mine <- which(x$bag %in% keep)
+  take_columns(x, which(x$bag %in% bag_index(x, i)))
+}
+
+# Bags of the instances in the columns `mine`.
+take_columns <- function(x, mine) {
+  keep <- sort(unique(x$bag[mine]))
   position <- rank(x$order[mine])
   by_user <- order(position)
   code <- match(x$bag[mine], keep)

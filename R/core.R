@@ -34,15 +34,23 @@ check_status <- function(status, call = rlang::caller_env(2)) {
 
 # What every fitter needs of its bags: both labels, something to learn from, and squares
 # that do not overflow.
-check_trainable <- function(b, normalize, call = rlang::caller_env()) {
+check_trainable <- function(b, normalize, shards = FALSE, call = rlang::caller_env()) {
+  if (inherits(b, "bag_shards") && !shards)
+    stop_fumi("`x` must be in memory as a whole for this method, not a bag_shards.", class = "type", call = call)
   check_both_labels(b, call)
-  zero <- instance_scale(b$x, "unit") == 0
+  facts <- if (inherits(b, "bag_shards")) b else instance_facts(b)
   for (kind in c("positive", "negative"))
-    if (all(zero[in_positive(b) == (kind == "positive")]))
+    if (!facts$nonzero[[kind]])
       stop_fumi("`x` must not be zero throughout, but all instances of ", kind, " bags are.", class = "scale",
                 call = call)
-  check_largest(b$x, "x", normalize, call)
+  check_largest(facts$largest, "x", normalize, call)
   b
+}
+
+instance_facts <- function(b) {
+  nonzero <- instance_scale(b$x, "unit") != 0
+  list(nonzero = c(positive = any(nonzero & in_positive(b)), negative = any(nonzero & !in_positive(b))),
+       largest = max(abs(range(b$x, 0))))
 }
 
 # Squares (normalize "none") and norms must not overflow.
@@ -96,7 +104,7 @@ warn_interrupted <- function(fits, n_start, call) {
 }
 
 # Which columns of `b$x` are instances of positive bags.
-in_positive <- function(b) seq_len(ncol(b$x)) <= b$n_positive
+in_positive <- function(b) seq_along(b$bag) <= b$n_positive
 
 # Bags with their instances in an order that depends on the instances alone, positive bags first as
 # ever, and bags numbered as they come. Random draws of instances or bags, and the place near the

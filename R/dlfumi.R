@@ -17,7 +17,8 @@
 #' every departure from the paper.
 #'
 #' There is no right number of atoms: the defaults are those of the paper's digits.
-#' `lambda` does not mean the same in all variants, see [dlfumi_control()].
+#' `lambda` does not mean the same in all variants, see [dlfumi_control()]. For more data than
+#' memory, or more than one machine, see [bag_shards()].
 #'
 #' @section Defaults by variant:
 #' | | `"paper"` | `"matlab"` | `"exact"` |
@@ -101,7 +102,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$control <- control
   spec$given <- given
   progress <- check_flag(progress, "progress")
-  b <- check_trainable(bags(x, ...), spec$normalize)
+  b <- check_trainable(bags(x, ...), spec$normalize, shards = TRUE)
   check_dlfumi_sizes(b, spec)
   dlfumi_bridge(b, spec, init, progress)
 }
@@ -180,7 +181,10 @@ check_dlfumi_spec <- function(spec, variant, init, call = rlang::caller_env()) {
 }
 
 check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
-  n <- c(b$n_positive, ncol(b$x) - b$n_positive)
+  n <- c(b$n_positive, length(b$bag) - b$n_positive)
+  if (inherits(b, "bag_shards") && (spec$combine == "average" || spec$keep_background))
+    stop_fumi("`combine` must be \"best\" and `keep_background` FALSE for bags in parts.", class = "no_meaning",
+              call = call)
   if (spec$n_target > n[1])
     stop_fumi("`n_target` must be at most the number of instances in positive bags (", n[1], "), not ",
               spec$n_target, ".", call = call)
@@ -193,10 +197,10 @@ check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
 
 dlfumi_bridge <- function(b, spec, init, progress) {
   scale <- instance_scale(b$x, spec$normalize)
-  starts <- dlfumi_starts(b, scale, spec, init)
+  call <- rlang::caller_env()
+  starts <- (if (inherits(b, "bag_shards")) shards_starts else dlfumi_starts)(b, scale, spec, init, call)
   bar <- fit_progress(progress, spec$n_start, spec$control$max_iter)
   on.exit(bar$done())
-  call <- rlang::caller_env()
   fits <- keep_until_interrupt(spec$n_start, function(s)
     dlfumi_run(b, scale, starts[[s]], spec, bar$report(s), call), call)
   interrupted <- attr(fits, "interrupted")
@@ -218,8 +222,8 @@ dlfumi_par <- function(spec) {
 
 dlfumi_run <- function(b, scale, start, spec, report, call) {
   start <- start()
-  out <- .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes,
-               dlfumi_par(spec), report)
+  out <- if (inherits(b, "bag_shards")) shards_fit(b, start, spec, report, call)
+         else .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes, dlfumi_par(spec), report)
   if (out$status == "nonfinite")
     stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1, ": ",
               if (spec$normalize == "unit") "`psi`, `gamma`, `lambda` or `init$codes` is probably too large."
@@ -281,8 +285,9 @@ best_fit <- function(fits) {
   which.min(vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0))
 }
 
-# ||x - D- a-||^2 of the instances of positive bags
+# ||x - D- a-||^2 of the instances of positive bags, if they are at hand
 background_residual <- function(fit, b, scale) {
+  if (inherits(b, "bag_shards")) return(NA)
   positive <- seq_len(b$n_positive)
   background <- -seq_len(fit$n_target)
   x <- b$x[, positive, drop = FALSE] * rep(scale[positive], each = nrow(b$x))
@@ -297,7 +302,7 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     "dlfumi", b,
     dictionary = structure(best$dictionary, dimnames = list(b$features, atoms)),
     codes = best$codes,
-    prob_target = in_user_order(b, c(best$p, numeric(ncol(b$x) - b$n_positive))),
+    prob_target = in_user_order(b, c(best$p, numeric(length(b$bag) - b$n_positive))),
     objective = best$objective, n_iter = best$n_iter, converged = best$stop_reason == "converged",
     stop_reason = if (interrupted) "interrupt" else best$stop_reason, n_target = best$n_target,
     n_background = length(atoms) - best$n_target, n_dead = stats::setNames(best$n_dead, atoms),

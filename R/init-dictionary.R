@@ -3,8 +3,7 @@
 
 # A list of functions without arguments, each of which makes list(dictionary, codes), of which nobody else
 # holds the codes: the fit works in them.
-dlfumi_starts <- function(b, scale, spec, init, call = rlang::caller_env(2)) {
-  force(call)
+dlfumi_starts <- function(b, scale, spec, init, call) {
   if (identical(init, "paper")) {
     draws <- lapply(seq_len(spec$n_start), function(s)
       list(order = sample.int(b$n_positive), uniform = stats::runif(spec$n_background)))
@@ -53,7 +52,7 @@ given_start <- function(init, b, scale, spec, call) {
   dictionary <- unit_columns(dictionary)
   if (is.null(init$codes))
     return(list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call)))
-  codes <- check_init_matrix(init$codes, "codes", n_atoms, ncol(b$x), call)
+  codes <- check_init_matrix(init$codes, "codes", n_atoms, length(b$order), call)
   list(dictionary = dictionary, codes = codes[, b$order, drop = FALSE] * norm)
 }
 
@@ -72,7 +71,9 @@ check_init_matrix <- function(x, name, nrow, ncol, call) {
   unname(x)
 }
 
+# NULL for shards, whose workers compute them.
 start_codes <- function(b, scale, spec, dictionary, call) {
+  if (inherits(b, "bag_shards")) return(NULL)
   out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, portable())
   check_status(out$status, call)
   out$codes

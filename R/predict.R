@@ -3,7 +3,7 @@
 #' Predictions for instances and bags
 #'
 #' @param object a fitted model, such as one made by [dlfumi()].
-#' @param new_data instances to score: [bags()], a matrix or data frame (one row an
+#' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row an
 #'   instance), a list of matrices (one a bag), or an array of images. Columns are matched
 #'   by name if the training data had names; columns that were not there are ignored.
 #' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
@@ -47,17 +47,23 @@ predict.mil_model <- function(object, new_data,
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
   validate_model(object)
-  new <- forge(object, new_data, bag)
+  in_parts <- inherits(new_data, "bag_shards")
   if (type %in% c("codes", "reconstruction")) {
     if (level == "bag")
       stop_fumi("`level` must be \"instance\" for `type = \"", type, "\"`, not \"bag\".")
-    return(predict_matrix(object, new, type, ...))
+    if (in_parts) return(matrix_of_shards(object, new_data, type, list(...)))
+    return(predict_matrix(object, forge(object, new_data, bag), type, ...))
   }
-  if (type == "prob") value <- prob_instances(object, new$x, ...)
-  else value <- score_instances(object, new$x, ...)
+  f <- if (type == "prob") prob_instances else score_instances
+  if (in_parts) {
+    value <- score_shards(object, new_data, f, list(...))
+    ids <- in_user_order(new_data, new_data$ids[new_data$bag])
+  } else {
+    new <- forge(object, new_data, bag)
+    value <- f(object, new$x, ...)[order(new$order)]
+    ids <- new$bag
+  }
   if (is.null(pool)) pool <- if (type == "prob") "noisy-or" else "max"
-  value <- value[order(new$order)]
-  ids <- new$bag
   if (level == "bag") {
     if (anyNA(ids) && length(ids))
       stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
@@ -97,7 +103,8 @@ choose_threshold <- function(score, positive) {
 }
 
 add_thresholds <- function(object, b) {
-  score <- score_instances(object, b$x)
+  score <- if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order]
+           else score_instances(object, b$x)
   cut <- function(pool) {
     pooled <- pool_bags(score, b$ids[b$bag], pool)
     choose_threshold(pooled, b$label[match(names(pooled), b$ids)])

@@ -60,28 +60,29 @@ run_on_workers <- function(tasks, todo, f, keep, call) {
   busy <- list()
   while (length(todo) || length(busy)) {
     while (length(todo) && length(busy) < n_workers()) {
-      busy <- c(busy, list(list(i = todo[1], future = start_job(f, tasks[[todo[1]]]))))
+      busy <- c(busy, list(list(i = todo[1], future = start_job(f, tasks[[todo[1]]], call))))
       todo <- todo[-1]
     }
     over <- vapply(busy, is_over, NA)
     for (job in busy[over]) keep(job$i, job_value(job, tasks, call))
     busy <- busy[!over]
-    if (!any(over)) Sys.sleep(0.05)
+    if (!any(over)) Sys.sleep(0.01)
   }
 }
 
 # The task draws from its own stream, which future need not know of (`seed = NULL`).
-start_job <- function(f, task) {
-  future::future(f(task), globals = list(f = f, task = task), packages = "fumi", seed = NULL)
+start_job <- function(f, task, call) {
+  from_worker(task, call, future::future(f(task), globals = list(f = f, task = task), packages = "fumi", seed = NULL))
 }
 
 # Also when its worker is gone, which job_value() then reports.
 is_over <- function(job) tryCatch(future::resolved(job$future), FutureError = function(e) TRUE)
 
-job_value <- function(job, tasks, call) {
-  tryCatch(future::value(job$future), FutureError = function(e)
-    stop_fumi("The worker of task ", tasks[[job$i]]$name, " is gone: ", conditionMessage(e),
-              class = "worker", call = call))
+job_value <- function(job, tasks, call) from_worker(tasks[[job$i]], call, future::value(job$future))
+
+from_worker <- function(task, call, code) {
+  tryCatch(code, FutureError = function(e)
+    stop_fumi("The worker of task ", task$name, " is gone: ", conditionMessage(e), class = "worker", call = call))
 }
 
 # ---- on disk -----------------------------------------------------------------------------

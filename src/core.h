@@ -217,6 +217,45 @@ fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state
 /* of each atom, sum_i w_i a_ik^2 and sum_i w_i a_ik (2 x K); w_i as in (4), times p_i for target atoms */
 void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, const double *p,
                     double *carried);
+/* Sums over instances, all that the dictionary needs of them. */
+typedef struct {
+  double *U, *S;             /* X W' (fumi_padded(d) x K), and A W' (K x K) behind it */
+  double reconstruction, l1; /* first two terms of (4), without lambda */
+  double worst_gap;
+  double energy;             /* sum_i w_i ||x_i||^2 */
+} dlfumi_sums;
+
+/* The passes of a fit over the instances: U and S for the start; an iteration of "paper" and
+ * "exact"; one of "matlab"; the objective. */
+typedef enum { PASS_START, PASS_PAPER, PASS_MATLAB, PASS_OBJECTIVE } dlfumi_pass_kind;
+
+/* Who keeps the instances, their codes and their p, for a fit that sees their sums only. */
+typedef struct {
+  int d;
+  /* a pass with D; U and S stay where they are until the next one */
+  fumi_status (*pass)(void *ctx, dlfumi_pass_kind kind, const double *D, dlfumi_sums *sums);
+  /* x: the instance, not asked for since the last pass, that D represents worst; 0: there is none */
+  int (*worst)(void *ctx, int target, const double *D, double *x);
+  void (*whole)(void *ctx);                                   /* the iteration is whole; may be NULL */
+  void (*back)(void *ctx, const double *D, int n_iter);       /* to the last whole one; may be NULL */
+  void *ctx;
+} dlfumi_keeper;
+
+fumi_status dlfumi_fit_kept(const dlfumi_keeper *keeper, const dlfumi_param *par, dlfumi_state *s,
+                            const fumi_host *host);
+
+/* What a keeper of a part of the instances keeps beside them: codes, p of the last pass, and p for
+ * the next one. */
+typedef struct {
+  double *A, *p, *p_next;
+} dlfumi_part;
+
+fumi_status dlfumi_pass(const fumi_data *x, const dlfumi_param *par, dlfumi_pass_kind kind,
+                        const double *D, dlfumi_part *part, dlfumi_sums *sums, const fumi_host *host);
+/* the instance, none of `taken`, that D represents worst, and how badly; -1: there is none */
+fumi_status dlfumi_worst(const fumi_data *x, const dlfumi_param *par, int target, const double *D,
+                         const dlfumi_part *part, const int *taken, int n_taken, int *worst,
+                         double *most, const fumi_host *host);
 
 /* Single steps, for tests and for whoever wants to see them. */
 typedef enum { STEP_EXPECT, STEP_CODES, STEP_ATOMS, STEP_OBJECTIVE } dlfumi_step_kind;

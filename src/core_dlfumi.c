@@ -6,9 +6,12 @@
  *
  * w_i = psi and p_i = P(z_i = 1) in positive bags, w_i = 1 and p_i = 0 in negative
  * ones. An iteration reads X once, block by block (pass()): the dictionary needs X
- * only through U = X W' and S = A W', W the weighted codes. The variants "paper"
- * and "exact" cut the cycle  E-step, atoms, codes  after the codes; "matlab" runs
- * E-step, codes, atoms. DEVIATES tags are explained in the vignette "The maths". */
+ * only through U = X W' and S = A W', W the weighted codes. So the file has two
+ * halves: dlfumi_work makes passes over instances, dlfumi_update knows no instance
+ * and turns sums into atoms; between them is dlfumi_keeper (core.h), which may also
+ * add up passes over parts of the instances. The variants "paper" and "exact" cut the
+ * cycle  E-step, atoms, codes  after the codes; "matlab" runs E-step, codes, atoms.
+ * DEVIATES tags are explained in the vignette "The maths". */
 #include "core.h"
 
 #include <float.h>
@@ -16,13 +19,6 @@
 #include <string.h>
 
 #include "core_linalg.h"
-
-/* Sums over the blocks of a group. */
-typedef struct {
-  double *U, *S;                       /* fumi_padded(d) x K, and K x K behind it */
-  double reconstruction, l1;           /* first two terms of (4), without lambda */
-  double worst_gap;
-} dlfumi_sums;
 
 typedef struct dlfumi_work dlfumi_work;
 
@@ -40,20 +36,15 @@ struct dlfumi_work {
   const fumi_data *x;
   const dlfumi_param *par;
   const fumi_host *host;
-  dlfumi_state *s;
+  double *A;
   dlfumi_worker worker[FUMI_GROUPS];
   dlfumi_sums group[FUMI_GROUPS];      /* after a pass the first one holds the total */
   int n_blocks, n_positive_blocks, n_threads;
   double *G, *eigen;                   /* D'D, room for its eigenvalues */
   double *H_negative, *H_background, *H_target; /* I - eta G in panels, eq. 10-13 */
   double eta, eta_negative;            /* 1 / lambda_max of D'D and D-'D- */
-  double *D_old, *cosine;              /* d x K, M x T */
-  double *U, *S;                       /* the total */
-  double *numerator, *coef;            /* d, K */
   double *p_done, *p_now, *p_next;     /* of the last whole, this and the next iteration */
-  double energy;                       /* sum_i w_i ||x_i||^2 */
-  double reconstruction, l1;
-  int *taken, n_taken;                 /* instances that became atoms in this iteration */
+  int *taken, n_taken;                 /* instances that became atoms since the last pass */
   int deaf;                            /* do not poll */
 };
 
@@ -95,34 +86,32 @@ static fumi_status groups_init(dlfumi_work *w) {
     w->group[g].S = fumi_col(w->group[g].U, fumi_padded(x->d), w->par->K);
   }
   for (int t = 0; t < w->n_threads && status == FUMI_OK; t++) status = worker_init(w, w->worker + t);
-  w->U = w->group->U;
-  w->S = w->group->S;
   return status;
 }
 
-static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par,
-                             dlfumi_state *s, const fumi_host *host) {
-  const ptrdiff_t d = x->d, K = par->K, T = par->T, M = par->M, panel = FUMI_PANEL;
+/* A: the codes, K x N, which passes read and write */
+static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par, double *A,
+                             const fumi_host *host) {
+  const ptrdiff_t K = par->K, T = par->T, M = par->M, panel = FUMI_PANEL;
   memset(w, 0, sizeof *w);
-  w->x = x, w->par = par, w->s = s, w->host = host;
-  double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target, &w->D_old,
-                       &w->cosine, &w->numerator, &w->coef, &w->p_done, &w->p_now, &w->p_next};
+  w->x = x, w->par = par, w->A = A, w->host = host;
+  double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target,
+                       &w->p_done, &w->p_now, &w->p_next};
   const ptrdiff_t sizes[] = {K * K, fumi_eigen_work(par->K), (M + panel) * M, (M + panel) * K,
-                             (T + panel) * K, d * K, M * T, d, K, x->N_pos, x->N_pos, x->N_pos};
+                             (T + panel) * K, x->N_pos, x->N_pos, x->N_pos};
   fumi_status status = groups_init(w);
   if (status == FUMI_OK) status = take(host, sizeof sizes / sizeof *sizes, arrays, sizes);
   w->taken = host->alloc(host->ctx, (size_t)K, sizeof(int));
   if (status != FUMI_OK || !w->taken) return FUMI_ENOMEM;
   memset(w->p_done, 0, sizeof(double) * (size_t)x->N_pos);
   for (int i = 0; i < x->N; i++)
-    w->energy += (i < x->N_pos ? par->psi : 1) * w->worker->block.norm2[i];
+    w->group->energy += (i < x->N_pos ? par->psi : 1) * w->worker->block.norm2[i];
   return FUMI_OK;
 }
 
-/* Gram matrix, step lengths and ISTA coefficients of the dictionary s->D. */
-static fumi_status prepare_dictionary(dlfumi_work *w) {
+/* Gram matrix, step lengths and ISTA coefficients of a dictionary. */
+static fumi_status prepare_dictionary(dlfumi_work *w, const double *D) {
   const int d = w->x->d, T = w->par->T, M = w->par->M, K = w->par->K;
-  const double *D = w->s->D;
   double *G = w->G, *C = w->eigen;
   fumi_status status = FUMI_OK;
   la_gemm_tn(K, K, d, 1.0, D, d, D, d, 0.0, G, K);
@@ -242,23 +231,31 @@ static void block_codes(dlfumi_worker *v, const double *p) {
   else codes_proximal(v, p);
 }
 
-/* First two terms of (4); v->r_bg and v->r_full hold the residuals. */
-static void block_objective(dlfumi_worker *v, const double *p) {
+/* First term of (4); v->r_bg and v->r_full hold the residuals. */
+static void block_reconstruction(dlfumi_worker *v, const double *p) {
+  const fumi_block *b = &v->block;
+  const double weight = b->k0 ? 1 : v->w->par->psi;
+  double reconstruction = 0;
+  for (int i = 0; i < b->n; i++) {
+    const double pi = b->k0 ? 0 : p[b->first + i], full = b->k0 ? 0 : v->r_full[i];
+    reconstruction += .5 * weight * (pi * full + (1 - pi) * v->r_bg[i]);
+  }
+  v->sums->reconstruction += reconstruction;
+}
+
+/* Second term of (4), without lambda. */
+static void block_l1(dlfumi_worker *v, const double *p) {
   const fumi_block *b = &v->block;
   const int rows = b->K - b->k0, T = b->k0 ? 0 : v->w->par->T, lanes = b->kernel->lanes;
   const double weight = b->k0 ? 1 : v->w->par->psi;
-  double reconstruction = 0, l1 = 0;
+  double l1 = 0;
   for (int i = 0; i < b->n; i++) {
-    const double pi = b->k0 ? 0 : p[b->first + i];
-    const double full = b->k0 ? 0 : v->r_full[i];
     const double *lane = b->A + fumi_at(lanes, rows, 0, i);
     double target = 0, background = 0;
     for (int k = 0; k < T; k++) target += fabs(lane[k * lanes]);
     for (int k = T; k < rows; k++) background += fabs(lane[k * lanes]);
-    reconstruction += .5 * weight * (pi * full + (1 - pi) * v->r_bg[i]);
-    l1 += weight * (pi * target + background);
+    l1 += weight * ((T ? p[b->first + i] : 0) * target + background);
   }
-  v->sums->reconstruction += reconstruction;
   v->sums->l1 += l1;
 }
 
@@ -298,20 +295,21 @@ typedef struct {
 static void run_block(dlfumi_worker *v, const pass_plan *plan) {
   fumi_block *b = &v->block;
   const int positive = b->k0 == 0, T = v->w->par->T;
-  fumi_block_load(b, v->w->s->A);
+  fumi_block_load(b, v->w->A);
   if (plan->expect_first && positive) {
     fumi_block_residual(b, T, v->r_bg);
     block_expect(v, plan->p);
   }
   if (plan->codes) block_codes(v, plan->p);
+  if (plan->codes || plan->objective) block_l1(v, plan->p);
   if (plan->objective || (plan->expect_last && positive)) fumi_block_residual(b, T, v->r_bg);
   if (plan->objective) {
     if (positive) fumi_block_residual(b, 0, v->r_full);
-    block_objective(v, plan->p);
+    block_reconstruction(v, plan->p);
   }
   if (plan->expect_last && positive) block_expect(v, plan->p_next);
   if (plan->statistics) block_statistics(v, plan->expect_last ? plan->p_next : plan->p);
-  if (plan->codes) fumi_block_store(b, v->w->s->A);
+  if (plan->codes) fumi_block_store(b, v->w->A);
 }
 
 typedef struct {
@@ -354,9 +352,6 @@ static void add_sums(dlfumi_work *w, const pass_plan *plan) {
     total->l1 += w->group[g].l1;
     total->worst_gap = fmax(total->worst_gap, w->group[g].worst_gap);
   }
-  w->reconstruction = total->reconstruction;
-  w->l1 = total->l1;
-  w->s->worst_gap = fmax(w->s->worst_gap, total->worst_gap);
 }
 
 /* Flops of a block; codes of "exact" by proximal steps take many rounds of them. */
@@ -374,36 +369,38 @@ static fumi_status pass(dlfumi_work *w, const pass_plan *plan) {
   return status;
 }
 
-/* ---- the dictionary ------------------------------------------------------------------- */
+/* ---- the keeper of instances in memory ------------------------------------------------- */
 
-static double cosine_of(int d, const double *x, const double *y) {
-  const double norms = la_nrm2(d, x) * la_nrm2(d, y);
-  return norms > 0 ? la_dot(d, x, y) / norms : 0;
+static fumi_status keeper_pass(void *ctx, dlfumi_pass_kind kind, const double *D, dlfumi_sums *sums) {
+  dlfumi_work *w = ctx;
+  const pass_plan plans[] = {
+      [PASS_START] = {.expect_last = 1, .p_next = w->p_now, .statistics = 1},
+      [PASS_PAPER] = {.codes = 1, .objective = 1, .p = w->p_now,  /* (10)-(13), (4) */
+                      .expect_last = 1, .p_next = w->p_next,      /* (6) of the next iteration */
+                      .statistics = 1},
+      [PASS_MATLAB] = {.expect_first = 1, .codes = 1, .statistics = 1, .p = w->p_now},
+      [PASS_OBJECTIVE] = {.objective = 1, .p = w->p_now}};
+  w->n_taken = 0;
+  fumi_status status = prepare_dictionary(w, D);
+  if (status == FUMI_OK) status = pass(w, plans + kind);
+  *sums = *w->group;
+  return status;
 }
 
-/* The target atoms that eq. 5 and the third term of (4) compare with: old in the
- * paper. DEVIATES D2 (matlab): new ones. */
-static const double *compared_targets(const dlfumi_work *w) {
-  return w->par->variant == DLFUMI_MATLAB ? w->s->D : w->D_old;
+static void keeper_whole(void *ctx) {
+  dlfumi_work *w = ctx;
+  double *free_one = w->p_done;
+  w->p_done = w->p_now;
+  w->p_now = w->p_next;
+  w->p_next = free_one;
 }
 
-/* (5): cos theta_kt */
-static void update_cosines(dlfumi_work *w) {
-  const int d = w->x->d, T = w->par->T, M = w->par->M;
-  for (int t = 0; t < T; t++)
-    for (int k = 0; k < M; k++)
-      w->cosine[k + (ptrdiff_t)M * t] = cosine_of(d, fumi_ccol(w->D_old, d, T + k),
-                                                  fumi_ccol(compared_targets(w), d, t));
-}
-
-static double third_term(const dlfumi_work *w) {
-  const int d = w->x->d, T = w->par->T, M = w->par->M;
-  double sum = 0;
-  for (int t = 0; t < T; t++)
-    for (int k = 0; k < M; k++)
-      sum += w->cosine[k + (ptrdiff_t)M * t] *
-             la_dot(d, fumi_ccol(w->s->D, d, T + k), fumi_ccol(compared_targets(w), d, t));
-  return w->par->gamma * sum;
+/* Codes recomputed for the dictionary and p of the last whole iteration. */
+static void keeper_back(void *ctx, const double *D, int n_iter) {
+  dlfumi_work *w = ctx;
+  const pass_plan plan = {.expect_first = n_iter == 0, .codes = 1, .p = w->p_done};
+  w->deaf = 1;
+  if (prepare_dictionary(w, D) == FUMI_OK) pass(w, &plan);
 }
 
 static int is_taken(const dlfumi_work *w, int i) {
@@ -412,220 +409,272 @@ static int is_taken(const dlfumi_work *w, int i) {
   return 0;
 }
 
-/* The instance that the old dictionary represents worst: of positive bags, by
- * p ||x - D a||^2, for a target atom; of negative bags for a background atom. */
-static int worst_instance(dlfumi_work *w, int target, const double *p) {
+/* The instance that a dictionary represents worst: of positive bags, by p ||x - D a||^2, for
+ * a target atom; of negative bags for a background atom. -1: each is represented wholly. */
+static int worst_instance(dlfumi_work *w, int target, const double *D, double *most) {
   const fumi_data *x = w->x;
   const int begin = target ? 0 : x->N_pos, end = target ? x->N_pos : x->N;
   fumi_block *b = &w->worker->block;
-  double *r_full = w->worker->r_full, most = 0;
+  double *r_full = w->worker->r_full;
   int worst = -1;
-  b->D = w->D_old;
+  *most = 0;
+  b->D = D;
   for (int first = begin; first < end; first += b->n) {
     fumi_block_project(b, first, end, target ? 0 : w->par->T);
-    fumi_block_load(b, w->s->A);
+    fumi_block_load(b, w->A);
     fumi_block_residual(b, b->k0, r_full);
     for (int i = 0; i < b->n; i++) {
-      const double r = r_full[i] * (target ? p[first + i] : 1);
-      if (r > most && !is_taken(w, first + i)) most = r, worst = first + i;
+      const double r = r_full[i] * (target ? w->p_now[first + i] : 1);
+      if (r > *most && !is_taken(w, first + i)) *most = r, worst = first + i;
     }
   }
-  b->D = w->s->D;
   return worst;
 }
 
-static int atoms_left(const dlfumi_work *w, int from, int end) {
+static int keeper_worst(void *ctx, int target, const double *D, double *x) {
+  dlfumi_work *w = ctx;
+  double most;
+  const int i = worst_instance(w, target, D, &most);
+  if (i < 0) return 0;
+  memcpy(x, fumi_ccol(w->x->X, w->x->d, i), sizeof(double) * (size_t)w->x->d);
+  w->taken[w->n_taken++] = i;
+  return 1;
+}
+
+/* ---- the dictionary ------------------------------------------------------------------- */
+
+/* What the update of the atoms works with. */
+typedef struct {
+  int d;
+  const dlfumi_param *par;
+  const dlfumi_keeper *keeper;
+  dlfumi_state *s;
+  dlfumi_sums sums;                    /* of the last pass */
+  double *G, *D_old, *cosine;          /* K x K, d x K, M x T */
+  double *numerator, *coef;            /* d, K */
+} dlfumi_update;
+
+static fumi_status update_init(dlfumi_update *f, const dlfumi_keeper *keeper, const dlfumi_param *par,
+                               dlfumi_state *s, const fumi_host *host) {
+  const ptrdiff_t d = keeper->d, K = par->K;
+  *f = (dlfumi_update){.d = keeper->d, .par = par, .keeper = keeper, .s = s};
+  double **arrays[] = {&f->G, &f->D_old, &f->cosine, &f->numerator, &f->coef};
+  const ptrdiff_t sizes[] = {K * K, d * K, (ptrdiff_t)par->M * par->T, d, K};
+  return take(host, sizeof sizes / sizeof *sizes, arrays, sizes);
+}
+
+static fumi_status ask(dlfumi_update *f, dlfumi_pass_kind kind) {
+  const fumi_status status = f->keeper->pass(f->keeper->ctx, kind, f->s->D, &f->sums);
+  f->s->worst_gap = fmax(f->s->worst_gap, f->sums.worst_gap);
+  return status;
+}
+
+static double cosine_of(int d, const double *x, const double *y) {
+  const double norms = la_nrm2(d, x) * la_nrm2(d, y);
+  return norms > 0 ? la_dot(d, x, y) / norms : 0;
+}
+
+/* The target atoms that eq. 5 and the third term of (4) compare with: old in the
+ * paper. DEVIATES D2 (matlab): new ones. */
+static const double *compared_targets(const dlfumi_update *f) {
+  return f->par->variant == DLFUMI_MATLAB ? f->s->D : f->D_old;
+}
+
+/* (5): cos theta_kt */
+static void update_cosines(dlfumi_update *f) {
+  const int d = f->d, T = f->par->T, M = f->par->M;
+  for (int t = 0; t < T; t++)
+    for (int k = 0; k < M; k++)
+      f->cosine[k + (ptrdiff_t)M * t] = cosine_of(d, fumi_ccol(f->D_old, d, T + k),
+                                                  fumi_ccol(compared_targets(f), d, t));
+}
+
+static double third_term(const dlfumi_update *f) {
+  const int d = f->d, T = f->par->T, M = f->par->M;
+  double sum = 0;
+  for (int t = 0; t < T; t++)
+    for (int k = 0; k < M; k++)
+      sum += f->cosine[k + (ptrdiff_t)M * t] *
+             la_dot(d, fumi_ccol(f->s->D, d, T + k), fumi_ccol(compared_targets(f), d, t));
+  return f->par->gamma * sum;
+}
+
+static int atoms_left(const dlfumi_update *f, int from, int end) {
   int n = 0;
-  for (int k = from; k < end; k++) n += la_nrm2(w->x->d, fumi_ccol(w->s->D, w->x->d, k)) > 0;
+  for (int k = from; k < end; k++) n += la_nrm2(f->d, fumi_ccol(f->s->D, f->d, k)) > 0;
   return n;
 }
 
 /* DEVIATES D3: an atom that no code uses would be 0/0 in (8) and (9). */
-static void revive_atom(dlfumi_work *w, int k, const double *p) {
-  const int d = w->x->d, T = w->par->T, target = k < T;
-  double *atom = fumi_col(w->s->D, d, k);
-  const int dropped = la_nrm2(d, atom) == 0 && w->par->dead == DLFUMI_DROP && w->s->n_dead[k] > 0;
+static void revive_atom(dlfumi_update *f, int k) {
+  const int d = f->d, T = f->par->T, target = k < T;
+  double *atom = fumi_col(f->s->D, d, k);
+  const int dropped = la_nrm2(d, atom) == 0 && f->par->dead == DLFUMI_DROP && f->s->n_dead[k] > 0;
   if (dropped) return;
-  w->s->n_dead[k]++;
-  if (w->par->dead == DLFUMI_DROP && atoms_left(w, target ? 0 : T, target ? T : w->par->K) > 1)
+  f->s->n_dead[k]++;
+  if (f->par->dead == DLFUMI_DROP && atoms_left(f, target ? 0 : T, target ? T : f->par->K) > 1)
     memset(atom, 0, sizeof(double) * (size_t)d);
-  if (w->par->dead != DLFUMI_RESAMPLE) return;
-  const int i = worst_instance(w, target, p);
-  if (i < 0) return;
-  const double *x = fumi_ccol(w->x->X, d, i), norm = la_nrm2(d, x);
-  for (int r = 0; r < d; r++) atom[r] = x[r] / norm;
-  w->taken[w->n_taken++] = i;
+  if (f->par->dead != DLFUMI_RESAMPLE) return;
+  if (!f->keeper->worst(f->keeper->ctx, target, f->D_old, f->numerator)) return;
+  const double norm = la_nrm2(d, f->numerator);
+  for (int r = 0; r < d; r++) atom[r] = f->numerator[r] / norm;
 }
 
 /* The atom is its numerator brought to norm 1: the denominators of (8) and (9) cancel. */
-static void normalise_atom(dlfumi_work *w, int k, const double *p) {
-  const int d = w->x->d;
-  const double usage = w->S[k + (ptrdiff_t)w->par->K * k], norm = la_nrm2(d, w->numerator);
-  if (!(usage > DBL_EPSILON * DBL_EPSILON * w->energy) || !(norm > 0) || !isfinite(norm)) {
-    revive_atom(w, k, p);
+static void normalise_atom(dlfumi_update *f, int k) {
+  const int d = f->d;
+  const double usage = f->sums.S[k + (ptrdiff_t)f->par->K * k], norm = la_nrm2(d, f->numerator);
+  if (!(usage > DBL_EPSILON * DBL_EPSILON * f->sums.energy) || !(norm > 0) || !isfinite(norm)) {
+    revive_atom(f, k);
     return;
   }
-  double *atom = fumi_col(w->s->D, d, k);
-  for (int r = 0; r < d; r++) atom[r] = w->numerator[r] / norm;
+  double *atom = fumi_col(f->s->D, d, k);
+  for (int r = 0; r < d; r++) atom[r] = f->numerator[r] / norm;
 }
 
 /* (9), numerator: sum_i p_i a_it (x_i - sum_{l != t} a_il d_l) = U_t - sum_{l != t} S_lt d_l */
-static void update_target_atoms(dlfumi_work *w, const double *p) {
-  const int d = w->x->d, K = w->par->K;
-  for (int t = 0; t < w->par->T; t++) {
-    memcpy(w->coef, fumi_ccol(w->S, K, t), sizeof(double) * (size_t)K);
-    w->coef[t] = 0;
-    memcpy(w->numerator, fumi_ccol(w->U, fumi_padded(d), t), sizeof(double) * (size_t)d);
-    la_gemv_n(d, K, -1.0, w->s->D, d, w->coef, 1.0, w->numerator);
-    normalise_atom(w, t, p);
+static void update_target_atoms(dlfumi_update *f) {
+  const int d = f->d, K = f->par->K;
+  for (int t = 0; t < f->par->T; t++) {
+    memcpy(f->coef, fumi_ccol(f->sums.S, K, t), sizeof(double) * (size_t)K);
+    f->coef[t] = 0;
+    memcpy(f->numerator, fumi_ccol(f->sums.U, fumi_padded(d), t), sizeof(double) * (size_t)d);
+    la_gemv_n(d, K, -1.0, f->s->D, d, f->coef, 1.0, f->numerator);
+    normalise_atom(f, t);
   }
 }
 
 /* (8), numerator: U_k - psi sum_t S_kt d_t - sum_{l != k} S_lk d_l
  *                 - Gamma sum_t cos_kt d_t(old) */
-static void update_background_atoms(dlfumi_work *w, const double *p) {
-  const int d = w->x->d, T = w->par->T, M = w->par->M, K = w->par->K;
+static void update_background_atoms(dlfumi_update *f) {
+  const int d = f->d, T = f->par->T, M = f->par->M, K = f->par->K;
   for (int k = T; k < K; k++) {
-    for (int t = 0; t < T; t++) w->coef[t] = w->par->psi * w->S[k + (ptrdiff_t)K * t];
-    for (int l = T; l < K; l++) w->coef[l] = w->S[l + (ptrdiff_t)K * k];
-    w->coef[k] = 0;
-    memcpy(w->numerator, fumi_ccol(w->U, fumi_padded(d), k), sizeof(double) * (size_t)d);
-    la_gemv_n(d, K, -1.0, w->s->D, d, w->coef, 1.0, w->numerator);
-    for (int t = 0; t < T; t++) w->coef[t] = w->par->gamma * w->cosine[k - T + (ptrdiff_t)M * t];
-    la_gemv_n(d, T, -1.0, w->D_old, d, w->coef, 1.0, w->numerator);
-    normalise_atom(w, k, p);
+    for (int t = 0; t < T; t++) f->coef[t] = f->par->psi * f->sums.S[k + (ptrdiff_t)K * t];
+    for (int l = T; l < K; l++) f->coef[l] = f->sums.S[l + (ptrdiff_t)K * k];
+    f->coef[k] = 0;
+    memcpy(f->numerator, fumi_ccol(f->sums.U, fumi_padded(d), k), sizeof(double) * (size_t)d);
+    la_gemv_n(d, K, -1.0, f->s->D, d, f->coef, 1.0, f->numerator);
+    for (int t = 0; t < T; t++) f->coef[t] = f->par->gamma * f->cosine[k - T + (ptrdiff_t)M * t];
+    la_gemv_n(d, T, -1.0, f->D_old, d, f->coef, 1.0, f->numerator);
+    normalise_atom(f, k);
   }
 }
 
-static void keep_old_dictionary(dlfumi_work *w) {
-  memcpy(w->D_old, w->s->D, sizeof(double) * (size_t)w->x->d * (size_t)w->par->K);
+static void keep_old_dictionary(dlfumi_update *f) {
+  memcpy(f->D_old, f->s->D, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
 }
 
-static void update_atoms(dlfumi_work *w, const double *p) {
-  keep_old_dictionary(w);
-  w->n_taken = 0;
-  update_target_atoms(w, p);
-  update_cosines(w);
-  update_background_atoms(w, p);
+static void update_atoms(dlfumi_update *f) {
+  keep_old_dictionary(f);
+  update_target_atoms(f);
+  update_cosines(f);
+  update_background_atoms(f);
 }
 
 /* ---- the objective ---------------------------------------------------------------------- */
 
-static double record_objective(dlfumi_work *w, double *terms) {
-  terms[1] = w->reconstruction;
-  terms[2] = w->par->lambda * w->l1;
-  terms[3] = third_term(w);
+static double record_objective(dlfumi_update *f, double *terms) {
+  terms[1] = f->sums.reconstruction;
+  terms[2] = f->par->lambda * f->sums.l1;
+  terms[3] = third_term(f);
   return terms[0] = terms[1] + terms[2] + terms[3];
 }
 
-/* First two terms of (4) for the dictionary after the codes, from U and S alone. Where
- * that cancels, from the instances. */
-static fumi_status objective_of_statistics(dlfumi_work *w) {
-  const int d = w->x->d, T = w->par->T, K = w->par->K, ldu = fumi_padded(d);
-  const double psi = w->par->psi, *G = w->G, *S = w->S;
-  double l1 = 0, e = w->energy;
+/* First term of (4) for the dictionary after the codes, from U and S alone. Where that
+ * cancels, from the instances. */
+static fumi_status objective_of_statistics(dlfumi_update *f) {
+  const int d = f->d, T = f->par->T, K = f->par->K, ldu = fumi_padded(d);
+  const double psi = f->par->psi, *G = f->G, *S = f->sums.S, *D = f->s->D;
+  double e = f->sums.energy;
+  la_gemm_tn(K, K, d, 1.0, D, d, D, d, 0.0, f->G, K);
   for (int k = 0; k < K; k++)
-    e -= 2 * (k < T ? psi : 1) * la_dot(d, fumi_ccol(w->s->D, d, k), fumi_ccol(w->U, ldu, k));
+    e -= 2 * (k < T ? psi : 1) * la_dot(d, fumi_ccol(D, d, k), fumi_ccol(f->sums.U, ldu, k));
   for (int k = 0; k < K; k++)
     for (int l = 0; l < K; l++) {
       const double s = k < T ? psi * S[l + (ptrdiff_t)K * k]
                              : l < T ? psi * S[k + (ptrdiff_t)K * l] : S[l + (ptrdiff_t)K * k];
       e += G[l + (ptrdiff_t)K * k] * s;
     }
-  if (!(e > 1e-4 * w->energy)) {
-    const pass_plan plan = {.objective = 1, .p = w->p_now};
-    return pass(w, &plan);
-  }
-  for (int i = 0; i < w->x->N; i++) {
-    const double *a = fumi_ccol(w->s->A, K, i);
-    const double weight = i < w->x->N_pos ? psi : 1, pi = i < w->x->N_pos ? w->p_now[i] : 0;
-    for (int k = 0; k < K; k++) l1 += weight * (k < T ? pi : 1) * fabs(a[k]);
-  }
-  w->reconstruction = .5 * e;
-  w->l1 = l1;
-  return FUMI_OK;
+  f->sums.reconstruction = .5 * e;
+  return e > 1e-4 * f->sums.energy ? FUMI_OK : ask(f, PASS_OBJECTIVE);
 }
 
 /* ---- the iterations ------------------------------------------------------------------------ */
 
-/* Algorithm 1 cut after its codes: p_now and the statistics are there when it begins. */
-static fumi_status iterate_paper(dlfumi_work *w) {
-  update_atoms(w, w->p_now);                                    /* (5), (8), (9) */
-  fumi_status status = prepare_dictionary(w);
-  const pass_plan plan = {.codes = 1, .objective = 1, .p = w->p_now, /* (10)-(13), (4) */
-                          .expect_last = 1, .p_next = w->p_next,     /* (6) of the next one */
-                          .statistics = 1};
-  return status == FUMI_OK ? pass(w, &plan) : status;
+/* Algorithm 1 cut after its codes: p and the statistics are there when it begins. */
+static fumi_status iterate_paper(dlfumi_update *f) {
+  update_atoms(f);                                              /* (5), (8), (9) */
+  return ask(f, PASS_PAPER);                                    /* (10)-(13), (4), (6) */
 }
 
 /* DEVIATES D4 (matlab): codes before atoms. */
-static fumi_status iterate_matlab(dlfumi_work *w) {
-  keep_old_dictionary(w);
-  const pass_plan plan = {.expect_first = 1, .codes = 1, .statistics = 1, .p = w->p_now};
-  fumi_status status = pass(w, &plan);                          /* (6), (10)-(13) */
+static fumi_status iterate_matlab(dlfumi_update *f) {
+  keep_old_dictionary(f);
+  const fumi_status status = ask(f, PASS_MATLAB);               /* (6), (10)-(13) */
   if (status != FUMI_OK) return status;
-  update_atoms(w, w->p_now);                                    /* (5), (8), (9) */
-  status = prepare_dictionary(w);
-  return status == FUMI_OK ? objective_of_statistics(w) : status;
+  update_atoms(f);                                              /* (5), (8), (9) */
+  return objective_of_statistics(f);
 }
 
-static void rotate_p(dlfumi_work *w) {
-  double *free_one = w->p_done;
-  w->p_done = w->p_now;
-  w->p_now = w->p_next;
-  w->p_next = free_one;
+/* Back to the last whole iteration. */
+static void roll_back(dlfumi_update *f) {
+  memcpy(f->s->D, f->D_old, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+  if (f->keeper->back) f->keeper->back(f->keeper->ctx, f->s->D, f->s->n_iter);
 }
 
-/* Back to the last whole iteration: its dictionary and p, and codes recomputed for them. */
-static void roll_back(dlfumi_work *w) {
-  const int first = w->s->n_iter == 0;
-  const pass_plan plan = {.expect_first = first, .codes = 1, .p = w->p_done};
-  memcpy(w->s->D, w->D_old, sizeof(double) * (size_t)w->x->d * (size_t)w->par->K);
-  w->deaf = 1;
-  if (prepare_dictionary(w) == FUMI_OK) pass(w, &plan);
-}
-
-static fumi_status iterate(dlfumi_work *w) {
-  const dlfumi_param *par = w->par;
+static fumi_status iterate(dlfumi_update *f, const fumi_host *host) {
+  const dlfumi_param *par = f->par;
   const int matlab = par->variant == DLFUMI_MATLAB;
   double before = HUGE_VAL, least = par->tol;
   fumi_status status = FUMI_MAXIT;
   for (int it = 0; it < par->max_iter; it++) {
-    double *terms = w->s->trace + (ptrdiff_t)DLFUMI_TERMS * it;
-    w->s->worst_gap = 0;
-    status = matlab ? iterate_matlab(w) : iterate_paper(w);
+    double *terms = f->s->trace + (ptrdiff_t)DLFUMI_TERMS * it;
+    f->s->worst_gap = 0;
+    status = matlab ? iterate_matlab(f) : iterate_paper(f);
     if (status != FUMI_OK) return status;
-    const double f = record_objective(w, terms);
-    if (!isfinite(f)) return FUMI_ENONFINITE;
-    rotate_p(w);
-    w->s->n_iter = it + 1;
-    if (w->host->report && w->host->report(w->host->ctx, it + 1, f)) {
-      keep_old_dictionary(w); /* this iteration is whole */
+    const double objective = record_objective(f, terms);
+    if (!isfinite(objective)) return FUMI_ENONFINITE;
+    if (f->keeper->whole) f->keeper->whole(f->keeper->ctx);
+    f->s->n_iter = it + 1;
+    if (host->report && host->report(host->ctx, it + 1, objective)) {
+      keep_old_dictionary(f); /* this iteration is whole */
       return FUMI_STOPPED;
     }
-    if (it == 0 && !par->absolute_tol) least = par->tol * fabs(f);
-    if (fabs(before - f) < least) return FUMI_CONVERGED;
-    before = f;
+    if (it == 0 && !par->absolute_tol) least = par->tol * fabs(objective);
+    if (fabs(before - objective) < least) return FUMI_CONVERGED;
+    before = objective;
     status = FUMI_MAXIT;
   }
   return status;
+}
+
+fumi_status dlfumi_fit_kept(const dlfumi_keeper *keeper, const dlfumi_param *par, dlfumi_state *s,
+                            const fumi_host *host) {
+  dlfumi_update f;
+  s->n_iter = 0;
+  s->worst_gap = 0;
+  fumi_status status = update_init(&f, keeper, par, s, host);
+  if (status != FUMI_OK) return status;
+  keep_old_dictionary(&f);
+  if (par->variant != DLFUMI_MATLAB) status = ask(&f, PASS_START);
+  if (status == FUMI_OK) status = iterate(&f, host);
+  if (status == FUMI_STOPPED) roll_back(&f);
+  return status;
+}
+
+static dlfumi_keeper keep_in_memory(dlfumi_work *w) {
+  return (dlfumi_keeper){.d = w->x->d, .pass = keeper_pass, .worst = keeper_worst,
+                         .whole = keeper_whole, .back = keeper_back, .ctx = w};
 }
 
 fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state *s,
                        const fumi_host *host) {
   dlfumi_work w;
   s->n_iter = 0;
-  s->worst_gap = 0;
-  fumi_status status = work_init(&w, x, par, s, host);
-  if (status == FUMI_OK) status = prepare_dictionary(&w);
+  fumi_status status = work_init(&w, x, par, s->A, host);
   if (status != FUMI_OK) return status;
-  keep_old_dictionary(&w);
-  if (par->variant != DLFUMI_MATLAB) {
-    const pass_plan start = {.expect_last = 1, .statistics = 1, .p_next = w.p_now};
-    status = pass(&w, &start);
-  }
-  if (status == FUMI_OK) status = iterate(&w);
-  if (status == FUMI_STOPPED) roll_back(&w);
+  const dlfumi_keeper keeper = keep_in_memory(&w);
+  status = dlfumi_fit_kept(&keeper, par, s, host);
   memcpy(s->p, w.p_done, sizeof(double) * (size_t)x->N_pos);
   return status;
 }
@@ -643,24 +692,57 @@ void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, 
   }
 }
 
-/* ---- single steps, start, confidence ------------------------------------------------------- */
+/* ---- parts of the instances, single steps, start, confidence -------------------------------- */
+
+fumi_status dlfumi_pass(const fumi_data *x, const dlfumi_param *par, dlfumi_pass_kind kind,
+                        const double *D, dlfumi_part *part, dlfumi_sums *sums, const fumi_host *host) {
+  dlfumi_work w;
+  const size_t size = sizeof(double) * (size_t)x->N_pos;
+  fumi_status status = work_init(&w, x, par, part->A, host);
+  if (status != FUMI_OK) return status;
+  memcpy(w.p_now, part->p_next, size);
+  status = keeper_pass(&w, kind, D, sums);
+  memcpy(part->p, w.p_now, size);
+  memcpy(part->p_next, kind == PASS_PAPER ? w.p_next : w.p_now, size);
+  return status;
+}
+
+fumi_status dlfumi_worst(const fumi_data *x, const dlfumi_param *par, int target, const double *D,
+                         const dlfumi_part *part, const int *taken, int n_taken, int *worst,
+                         double *most, const fumi_host *host) {
+  dlfumi_work w;
+  fumi_status status = work_init(&w, x, par, part->A, host);
+  if (status == FUMI_OK) status = prepare_dictionary(&w, D);
+  if (status != FUMI_OK) return status;
+  memcpy(w.p_now, part->p_next, sizeof(double) * (size_t)x->N_pos);
+  memcpy(w.taken, taken, sizeof(int) * (size_t)n_taken);
+  w.n_taken = n_taken;
+  *worst = worst_instance(&w, target, D, most);
+  return FUMI_OK;
+}
 
 fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step_kind kind,
                         const double *D_old, dlfumi_state *s, const fumi_host *host) {
   dlfumi_work w;
+  dlfumi_update f;
   s->worst_gap = 0;
-  fumi_status status = work_init(&w, x, par, s, host);
-  if (status == FUMI_OK) status = prepare_dictionary(&w);
+  fumi_status status = work_init(&w, x, par, s->A, host);
+  const dlfumi_keeper keeper = keep_in_memory(&w);
+  if (status == FUMI_OK) status = update_init(&f, &keeper, par, s, host);
+  if (status == FUMI_OK) status = prepare_dictionary(&w, s->D);
   if (status != FUMI_OK) return status;
   const pass_plan plan = {.expect_first = kind == STEP_EXPECT, .codes = kind == STEP_CODES,
                           .objective = kind == STEP_OBJECTIVE, .statistics = kind == STEP_ATOMS,
                           .p = s->p};
+  memcpy(w.p_now, s->p, sizeof(double) * (size_t)x->N_pos);
   status = pass(&w, &plan);
-  if (kind == STEP_ATOMS && status == FUMI_OK) update_atoms(&w, s->p);
+  f.sums = *w.group;
+  s->worst_gap = f.sums.worst_gap;
+  if (kind == STEP_ATOMS && status == FUMI_OK) update_atoms(&f);
   if (kind == STEP_OBJECTIVE) {
-    memcpy(w.D_old, D_old, sizeof(double) * (size_t)x->d * (size_t)par->K);
-    update_cosines(&w);
-    record_objective(&w, s->trace);
+    memcpy(f.D_old, D_old, sizeof(double) * (size_t)x->d * (size_t)par->K);
+    update_cosines(&f);
+    record_objective(&f, s->trace);
   }
   return status;
 }

@@ -226,6 +226,141 @@ static SEXP ffi_arrange(SEXP A, SEXP row, SEXP sign, SEXP order, SEXP names) {
   return A;
 }
 
+/* A keeper of instances that is two R functions: pass(kind, D) gives list(U, S, terms), terms =
+ * reconstruction, l1, worst_gap and energy; worst(target, D) gives an instance or NULL. */
+typedef struct {
+  SEXP pass, worst;
+  int d, K;
+  dlfumi_sums sums;
+} r_keeper;
+
+typedef struct {
+  SEXP fun, value;
+  int which, d, K;
+  const double *D;
+} keeper_args;
+
+static void call_keeper(void *data) {
+  keeper_args *args = data;
+  SEXP which = PROTECT(Rf_ScalarInteger(args->which));
+  SEXP D = PROTECT(Rf_allocMatrix(REALSXP, args->d, args->K));
+  memcpy(REAL(D), args->D, sizeof(double) * (size_t)XLENGTH(D));
+  SEXP call = PROTECT(Rf_lang3(args->fun, which, D));
+  args->value = Rf_eval(call, R_GlobalEnv);
+  UNPROTECT(3);
+}
+
+/* What the R function returns, NULL if it did not; the caller protects it. */
+static SEXP ask_keeper(const r_keeper *k, SEXP fun, int which, const double *D) {
+  keeper_args args = {fun, R_NilValue, which, k->d, k->K, D};
+  return R_ToplevelExec(call_keeper, &args) ? args.value : R_NilValue;
+}
+
+static fumi_status r_keeper_pass(void *ctx, dlfumi_pass_kind kind, const double *D, dlfumi_sums *sums) {
+  r_keeper *k = ctx;
+  const int K = k->K, d = k->d;
+  SEXP value = PROTECT(ask_keeper(k, k->pass, kind, D));
+  const int whole = value != R_NilValue;
+  if (whole) {
+    SEXP U = VECTOR_ELT(value, 0), S = VECTOR_ELT(value, 1), terms = VECTOR_ELT(value, 2);
+    GLUE_ASSERT(is_matrix(U, d, K) && is_matrix(S, K, K) && TYPEOF(terms) == REALSXP && XLENGTH(terms) == 4);
+    for (int j = 0; j < K; j++)
+      memcpy(fumi_col(k->sums.U, fumi_padded(d), j), fumi_ccol(REAL_RO(U), d, j), sizeof(double) * (size_t)d);
+    memcpy(k->sums.S, REAL_RO(S), sizeof(double) * (size_t)XLENGTH(S));
+    const double *term = REAL_RO(terms);
+    k->sums.reconstruction = term[0], k->sums.l1 = term[1];
+    k->sums.worst_gap = term[2], k->sums.energy = term[3];
+    *sums = k->sums;
+  }
+  UNPROTECT(1);
+  return whole ? FUMI_OK : FUMI_STOPPED;
+}
+
+static int r_keeper_worst(void *ctx, int target, const double *D, double *x) {
+  r_keeper *k = ctx;
+  SEXP value = PROTECT(ask_keeper(k, k->worst, target, D));
+  const int found = value != R_NilValue;
+  GLUE_ASSERT(!found || (TYPEOF(value) == REALSXP && XLENGTH(value) == k->d));
+  if (found) memcpy(x, REAL_RO(value), sizeof(double) * (size_t)k->d);
+  UNPROTECT(1);
+  return found;
+}
+
+static SEXP ffi_dlfumi_fit_kept(SEXP D0, SEXP par, SEXP report, SEXP pass, SEXP worst) {
+  GLUE_ASSERT(is_matrix(D0, -1, -1) && Rf_isFunction(pass) && Rf_isFunction(worst));
+  const int d = Rf_nrows(D0), K = Rf_ncols(D0);
+  const dlfumi_param param = read_param(par, K);
+  const fumi_host host = make_host(report);
+  r_keeper kept = {.pass = pass, .worst = worst, .d = d, .K = K};
+  kept.sums.U = fumi_doubles(&host, (ptrdiff_t)fumi_padded(d) * K);
+  kept.sums.S = fumi_doubles(&host, (ptrdiff_t)K * K);
+  const dlfumi_keeper keeper = {.d = d, .pass = r_keeper_pass, .worst = r_keeper_worst, .ctx = &kept};
+  SEXP D = PROTECT(Rf_duplicate(D0)), n_dead = PROTECT(Rf_allocVector(INTSXP, K));
+  SEXP trace = PROTECT(Rf_allocMatrix(REALSXP, DLFUMI_TERMS, param.max_iter));
+  memset(INTEGER(n_dead), 0, sizeof(int) * (size_t)K);
+  dlfumi_state s = {.D = REAL(D), .trace = REAL(trace), .n_dead = INTEGER(n_dead)};
+  const fumi_status status = dlfumi_fit_kept(&keeper, &param, &s, &host);
+  SEXP values[] = {D, trace, n_dead, PROTECT(Rf_ScalarInteger(s.n_iter)),
+                   PROTECT(Rf_ScalarReal(s.worst_gap)), PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"dictionary", "trace", "n_dead", "n_iter", "worst_gap", "status"};
+  SEXP out = named_list(6, names, values);
+  UNPROTECT(6);
+  return out;
+}
+
+/* One pass over a part of the instances. p: for this pass; out: of it, and for the next one. */
+static SEXP ffi_dlfumi_pass(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D, SEXP A0, SEXP p0,
+                            SEXP par) {
+  const fumi_data x = read_data(X, scale, n_positive);
+  const int K = Rf_ncols(D);
+  GLUE_ASSERT(is_matrix(D, x.d, -1) && is_matrix(A0, K, x.N));
+  GLUE_ASSERT(TYPEOF(p0) == REALSXP && XLENGTH(p0) == x.N_pos);
+  const dlfumi_param param = read_param(par, K);
+  const fumi_host host = make_host(R_NilValue);
+  SEXP A = PROTECT(Rf_duplicate(A0)), p = PROTECT(Rf_allocVector(REALSXP, x.N_pos));
+  SEXP p_next = PROTECT(Rf_duplicate(p0)), U = PROTECT(Rf_allocMatrix(REALSXP, x.d, K));
+  SEXP S = PROTECT(Rf_allocMatrix(REALSXP, K, K)), terms = PROTECT(Rf_allocVector(REALSXP, 4));
+  dlfumi_part part = {REAL(A), REAL(p), REAL(p_next)};
+  dlfumi_sums sums;
+  const fumi_status status = dlfumi_pass(&x, &param, (dlfumi_pass_kind)Rf_asInteger(kind), REAL_RO(D), &part,
+                                         &sums, &host);
+  if (status == FUMI_OK) {
+    for (int k = 0; k < K; k++)
+      memcpy(fumi_col(REAL(U), x.d, k), fumi_ccol(sums.U, fumi_padded(x.d), k), sizeof(double) * (size_t)x.d);
+    memcpy(REAL(S), sums.S, sizeof(double) * (size_t)XLENGTH(S));
+    const double term[] = {sums.reconstruction, sums.l1, sums.worst_gap, sums.energy};
+    memcpy(REAL(terms), term, sizeof term);
+  }
+  SEXP values[] = {A, p, p_next, U, S, terms, PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"codes", "p", "p_next", "U", "S", "terms", "status"};
+  SEXP out = named_list(7, names, values);
+  UNPROTECT(7);
+  return out;
+}
+
+/* taken, and the value: columns of X from 1 on; 0: there is none */
+static SEXP ffi_dlfumi_worst(SEXP X, SEXP scale, SEXP n_positive, SEXP target, SEXP D, SEXP A, SEXP p,
+                             SEXP taken, SEXP par) {
+  const fumi_data x = read_data(X, scale, n_positive);
+  const int K = Rf_ncols(D), n_taken = Rf_length(taken);
+  GLUE_ASSERT(is_matrix(D, x.d, -1) && is_matrix(A, K, x.N) && TYPEOF(taken) == INTSXP && n_taken <= K);
+  GLUE_ASSERT(TYPEOF(p) == REALSXP && XLENGTH(p) == x.N_pos);
+  const dlfumi_param param = read_param(par, K);
+  const fumi_host host = make_host(R_NilValue);
+  dlfumi_part part = {REAL(A), REAL(p), REAL(p)};
+  int *from_0 = (int *)R_alloc((size_t)n_taken, sizeof(int)), worst = -1;
+  for (int j = 0; j < n_taken; j++) from_0[j] = INTEGER_RO(taken)[j] - 1;
+  double most = 0;
+  const fumi_status status = dlfumi_worst(&x, &param, Rf_asLogical(target), REAL_RO(D), &part, from_0,
+                                          n_taken, &worst, &most, &host);
+  SEXP values[] = {PROTECT(Rf_ScalarInteger(worst + 1)), PROTECT(Rf_ScalarReal(most)),
+                   PROTECT(Rf_mkString(status_word(status)))};
+  const char *const names[] = {"worst", "residual", "status"};
+  SEXP out = named_list(3, names, values);
+  UNPROTECT(3);
+  return out;
+}
+
 static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D_old, SEXP D0,
                             SEXP A0, SEXP p0, SEXP par) {
   const fumi_data x = read_data(X, scale, n_positive);
@@ -458,8 +593,11 @@ static const R_CallMethodDef entries[] = {
     ENTRY(ffi_dlfumi_carried, 4),
     ENTRY(ffi_dlfumi_confidence, 9),
     ENTRY(ffi_dlfumi_fit, 7),
+    ENTRY(ffi_dlfumi_fit_kept, 5),
+    ENTRY(ffi_dlfumi_pass, 8),
     ENTRY(ffi_dlfumi_start_codes, 6),
     ENTRY(ffi_dlfumi_step, 9),
+    ENTRY(ffi_dlfumi_worst, 9),
     ENTRY(ffi_efumi_unmix, 4),
     ENTRY(ffi_dmil_code, 7),
     ENTRY(ffi_dmil_fit, 7),

@@ -1,0 +1,339 @@
+# Bags in parts ("shards"): what a fit needs of its instances are sums over them, so each shard may
+# live in another process or on another machine, or be read when its turn comes. A worker keeps its
+# shards and their codes; the dictionary goes out to it, sums come back.
+
+#' Bags in parts, for more data than memory or more than one machine
+#'
+#' [dlfumi()] takes its data in parts: only the dictionary goes out to a part, and only the sums
+#' \eqn{U = X W'}, \eqn{S = A W'} and the terms of the objective come back, so that the fit is that of
+#' all instances together (to rounding, and to the same bits for any number of workers). Parts are
+#' worked on by the workers of the package future, if there is a [future::plan()] with more than one
+#' (daemons of mirai by the plans of future.mirai), else one after another in this process.
+#'
+#' @details
+#' A worker loads a part once and keeps it, as long as it gets the same parts again; this process
+#' keeps one part at a time and reads each part in each iteration. The codes (atoms x instances) are
+#' kept in memory, and with workers also in files of `dir`, through which one worker takes over from
+#' another; `dir` and files named by `x` must be there for all workers. A worker that dies ends the
+#' fit with an error of class `fumi_error_worker`.
+#'
+#' A start `init = "paper"` is made from all instances if they are not more than 1000 or the
+#' largest part, else from a random sample of that size. `combine = "average"` and `keep_background`
+#' need all instances at once and are refused.
+#'
+#' @param x the parts: [bags()], which are cut into `n` parts of as many instances each; a character
+#'   vector of files, each with [bags()] written by [saveRDS()]; or a list of functions without
+#'   arguments that return [bags()]. Instances of one bag may be in several parts.
+#' @param n number of parts: the number of workers is a good choice.
+#' @param dir directory for the parts of `bags` and for codes, made if it does not exist; the default
+#'   goes with the session. The files of codes go with the fit.
+#' @param ... nothing: an unknown argument is an error.
+#' @return An object of class `bag_shards`, for [dlfumi()] and [predict()][predict.mil_model()].
+#' @seealso [dlfumi()], [predict.mil_model()]
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20, bag_size = 5, image_dim = c(8, 8))
+#' parts <- bag_shards(b, n = 2)
+#' fit <- dlfumi(parts, n_target = 1, n_background = 3)
+#' head(predict(fit, parts, level = "bag"))
+#' @export
+bag_shards <- function(x, n = 2, ..., dir = tempfile("shards")) {
+  check_dots_empty(..., known = names(formals()))
+  if (!rlang::is_string(dir)) stop_fumi("`dir` must be the name of a directory, not ", describe(dir), ".")
+  if (!dir.exists(dir)) dir.create(dir, recursive = TRUE)
+  dir <- normalizePath(dir)
+  if (inherits(x, "bags")) x <- write_shards(x, check_count(n, "n"), dir)
+  if (is.character(x)) x <- lapply(x, file_loader)
+  if (!is.list(x) || length(x) == 0 || !all(vapply(x, is.function, NA)))
+    stop_fumi("`x` must be bags, names of files, or a list of functions, not ", describe(x), ".", class = "type")
+  new_shards(x, dir)
+}
+
+write_shards <- function(b, n, dir, call = rlang::caller_env()) {
+  size <- length(b$order)
+  if (n > size) stop_fumi("`n` must be at most the number of instances (", size, "), not ", n, ".", call = call)
+  part <- ceiling(b$order * n / size)
+  vapply(seq_len(n), function(i) {
+    file <- file.path(dir, paste0("shard-", i, ".rds"))
+    saveRDS(take_columns(b, which(part == i)), file, compress = FALSE)
+    file
+  }, "")
+}
+
+file_loader <- function(file) {
+  force(file)
+  function() {
+    if (!file.exists(file)) stop_fumi("`x` must name files that are there, but ", file, " is not.", call = NULL)
+    readRDS(file)
+  }
+}
+
+# The form of bags without their instances: `x` has no column, all else is that of all parts
+# together. `at`: the place of the instances of each part among all.
+new_shards <- function(load, dir, call = rlang::caller_env()) {
+  shards <- list(load = load, dir = dir, key = basename(tempfile("key")))
+  parts <- map_shards(shards, shard_summary, call = call)
+  for (what in c("n_features", "features", "classes", "image_dim"))
+    for (i in seq_along(parts)) if (!identical(parts[[i]][[what]], parts[[1]][[what]]))
+      stop_fumi("`x` must have parts of the same ", sub("n_", "number of ", what), ", but part ", i,
+                " differs from part 1.", call = call)
+  all_of <- function(what) unlist(lapply(parts, `[[`, what))
+  size <- lengths(lapply(parts, `[[`, "order"))
+  order <- all_of("order") + rep(cumsum(size) - size, size)
+  positive <- all_of("positive")
+  bag <- all_of("bag")
+  ids <- unique(bag[order(order)])
+  label <- positive[match(ids, bag)]
+  mixed <- bag[positive != label[match(bag, ids)]]
+  if (length(mixed))
+    stop_fumi("`label` must be the same for all instances of a bag, but bag ", mixed[1], " has both.",
+              class = "label", call = call)
+  first <- order(!positive, order)
+  facts <- list(nonzero = Reduce(`|`, lapply(parts, `[[`, "nonzero")), largest = max(all_of("largest")))
+  structure(
+    c(shards, facts,
+      list(x = matrix(0, parts[[1]]$n_features, 0, dimnames = if (!is.null(parts[[1]]$features)) list(parts[[1]]$features)),
+           n_positive = sum(positive), bag = match(bag, ids)[first], ids = ids, label = label,
+           classes = parts[[1]]$classes, order = order[first], image_dim = parts[[1]]$image_dim,
+           features = parts[[1]]$features, at = unname(split(order(first), rep(seq_along(size), size))))),
+    class = "bag_shards")
+}
+
+shard_summary <- function(b, ...) {
+  c(instance_facts(b),
+    list(n_features = nrow(b$x), features = b$features, classes = b$classes, image_dim = b$image_dim,
+         positive = in_positive(b), bag = b$ids[b$bag], order = b$order))
+}
+
+#' @export
+length.bag_shards <- function(x) length(x$ids)
+
+#' @export
+print.bag_shards <- function(x, ...) {
+  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ", sum(!x$label),
+      " negative (", x$classes[1], ")\n", length(x$bag), " instances of ", nrow(x$x), " features in ",
+      length(x$load), " parts\n", sep = "")
+  invisible(x)
+}
+
+#' @rdname bags
+#' @export
+bags.bag_shards <- function(x, ...) {
+  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim"))
+  x
+}
+
+# ---- work on parts ---------------------------------------------------------------------------------
+
+# f(bags of the part, its number, args) for each part. Workers get as many parts each, the same ones
+# in each call while all of them are idle when it begins.
+map_shards <- function(shards, f, args = list(), call = rlang::caller_env()) {
+  n <- length(shards$load)
+  workers <- min(n_workers(), n)
+  share <- unname(split(seq_len(n), sort(rep_len(seq_len(workers), n))))
+  tasks <- lapply(share, function(numbers)
+    list(name = paste("part", numbers[1]), numbers = numbers, load = shards$load[numbers], key = shards$key,
+         keep = if (workers > 1) length(numbers) else 1, f = f, args = args))
+  results <- vector("list", workers)
+  keep <- function(i, result) results[[i]] <<- result
+  if (workers == 1 && n > 1) on.exit(shard_cache$parts <- NULL)
+  run <- if (workers > 1) run_on_workers else run_in_turn
+  run(tasks, seq_along(tasks), run_shards, keep, call)
+  unlist(results, recursive = FALSE)
+}
+
+run_shards <- function(task) {
+  lapply(seq_along(task$numbers), function(j) task$f(load_shard(task, j), task$numbers[j], task$args))
+}
+
+# What this process holds: parts, and what fits know of them.
+shard_cache <- new.env(parent = emptyenv())
+
+load_shard <- function(task, j) {
+  name <- paste(task$key, task$numbers[j])
+  if (is.null(shard_cache$parts[[name]])) {
+    shard_cache$parts <- utils::tail(shard_cache$parts, task$keep - 1)
+    b <- task$load[[j]]()
+    if (!inherits(b, "bags"))
+      stop_fumi("`x` must hold parts that are bags, but part ", task$numbers[j], " is ", describe(b), ".",
+                class = "type", call = NULL)
+    b$unit <- instance_scale(b$x, "unit")
+    shard_cache$parts <- c(shard_cache$parts, stats::setNames(list(b), name))
+  }
+  shard_cache$parts[[name]]
+}
+
+shard_scale <- function(b, normalize) if (normalize == "unit") b$unit else rep(1, ncol(b$x))
+
+# Codes and p of a part after iteration `it`; those of the last two are kept, because an interrupted
+# iteration is taken back.
+state_name <- function(args, i, it) paste(args$fit, i, it %% 2, sep = "-")
+state_file <- function(args, i, it) file.path(args$dir, paste0(state_name(args, i, it), ".rds"))
+
+put_state <- function(args, i, it, state) {
+  if (!identical(shard_cache$fit, args$fit)) shard_cache$states <- list()
+  shard_cache$fit <- args$fit
+  state$it <- it
+  shard_cache$states[[state_name(args, i, it)]] <- state
+  if (is.null(args$dir)) return()
+  saveRDS(state, part <- paste0(file <- state_file(args, i, it), ".part"), compress = FALSE)
+  file.rename(part, file)
+}
+
+get_state <- function(args, i, it) {
+  state <- shard_cache$states[[state_name(args, i, it)]]
+  if (identical(state$it, it)) return(state)
+  if (is.null(args$dir) || !file.exists(file <- state_file(args, i, it))) return(NULL)
+  state <- readRDS(file)
+  if (identical(state$it, it)) state
+}
+
+need_state <- function(args, i, it) {
+  state <- get_state(args, i, it)
+  if (is.null(state))
+    stop_fumi("The codes of part ", i, " are lost: `dir` must be the same place for all workers.",
+              class = "worker", call = NULL)
+  state
+}
+
+forget_shards <- function(args, b) {
+  rm(list = ls(shard_cache), envir = shard_cache)
+  files <- lapply(seq_along(b$load), function(i) state_file(list(fit = args$fit, dir = b$dir), i, 0:1))
+  unlink(unlist(files))
+}
+
+# ---- a fit ---------------------------------------------------------------------------------------
+
+# The keeper of the instances of parts (core.h) as two functions, pass(kind, D) and worst(target, D).
+# What fails in them is kept, because the core learns only that it must stop.
+shards_fit <- function(b, start, spec, report, call) {
+  args <- list(fit = basename(tempfile("fit")), dir = if (n_workers() > 1) b$dir, par = dlfumi_par(spec),
+               n_target = spec$n_target, normalize = spec$normalize, it = 0)
+  on.exit(forget_shards(args, b))
+  failure <- NULL
+  diverged <- FALSE
+  taken <- list()
+  guarded <- function(code)
+    tryCatch(code, fumi_error_interrupt = function(e) NULL, error = function(e) { failure <<- e; NULL })
+  pass <- function(kind, D) guarded({
+    if (kind %in% pass_kinds[c("paper", "matlab")]) args$it <<- args$it + 1
+    taken <<- lapply(b$load, function(i) integer())
+    sums <- sum_parts(map_shards(b, shard_pass, c(args, list(kind = kind, D = D)), call))
+    diverged <<- is.null(sums)
+    sums
+  })
+  worst <- function(target, D) guarded({
+    found <- map_shards(b, shard_worst, c(args, list(target = target, D = D, taken = taken)), call)
+    i <- which.max(vapply(found, `[[`, 0, "residual"))
+    taken[[i]] <<- c(taken[[i]], found[[i]]$worst)
+    found[[i]]$x
+  })
+  for (i in seq_along(b$load)) if (!is.null(start$codes))
+    put_state(args, i, 0, list(codes = start$codes[, b$at[[i]], drop = FALSE]))
+  out <- .Call(ffi_dlfumi_fit_kept, start$dictionary, args$par, report, pass, worst)
+  if (!is.null(failure)) rlang::cnd_signal(failure)
+  if (diverged) out$status <- "nonfinite"
+  if (out$status == "nonfinite") return(out)
+  if (out$n_iter == 0) check_status(out$status, call)
+  args$it <- as.numeric(out$n_iter)
+  c(out, gather_codes(b, map_shards(b, shard_state, args, call), ncol(out$dictionary)))
+}
+
+# The order is that of dlfumi_pass_kind in src/core.h.
+pass_kinds <- c(start = 0L, paper = 1L, matlab = 2L, objective = 3L)
+
+shard_pass <- function(b, i, args) {
+  from <- if (args$kind %in% pass_kinds[c("start", "objective")]) args$it else args$it - 1
+  scale <- shard_scale(b, args$normalize)
+  state <- if (from > 0) need_state(args, i, from) else get_state(args, i, 0)
+  if (is.null(state)) state <- list(codes = start_codes(b, scale, args, args$D, NULL))
+  if (is.null(state$p_next)) state$p_next <- numeric(b$n_positive)
+  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next, args$par)
+  check_status(out$status)
+  if (out$status == "ok" && args$kind != pass_kinds[["objective"]])
+    put_state(args, i, args$it, out[c("codes", "p", "p_next")])
+  out[c("U", "S", "terms", "status")]
+}
+
+shard_worst <- function(b, i, args) {
+  state <- need_state(args, i, args$it)
+  found <- .Call(ffi_dlfumi_worst, b$x, shard_scale(b, args$normalize), b$n_positive, args$target, args$D,
+                 state$codes, state$p_next, args$taken[[i]], args$par)
+  check_status(found$status)
+  if (found$worst > 0) found$x <- b$x[, found$worst]
+  found
+}
+
+shard_state <- function(b, i, args) {
+  state <- need_state(args, i, args$it)
+  state[c("codes", "p")]
+}
+
+# Sums in the order of the parts; NULL, which stops the fit, if a pass met a number that is not finite.
+sum_parts <- function(parts) {
+  if (any(vapply(parts, `[[`, "", "status") != "ok")) return(NULL)
+  terms <- vapply(parts, `[[`, numeric(4), "terms")
+  list(Reduce(`+`, lapply(parts, `[[`, "U")), Reduce(`+`, lapply(parts, `[[`, "S")),
+       c(sum(terms[1, ]), sum(terms[2, ]), max(terms[3, ]), sum(terms[4, ])))
+}
+
+gather_codes <- function(b, parts, n_atoms) {
+  codes <- matrix(0, n_atoms, length(b$bag))
+  p <- numeric(length(b$bag))
+  for (i in seq_along(parts)) {
+    codes[, b$at[[i]]] <- parts[[i]]$codes
+    p[b$at[[i]][seq_along(parts[[i]]$p)]] <- parts[[i]]$p
+  }
+  list(codes = codes, p = p[seq_len(b$n_positive)])
+}
+
+# ---- start and scores ------------------------------------------------------------------------------
+
+# A list of functions that make starts, as dlfumi_starts(); codes of a sample are of no use to the fit.
+shards_starts <- function(b, scale, spec, init, call) {
+  if (!identical(init, "paper") && !is.function(init)) return(dlfumi_starts(b, scale, spec, init, call))
+  some <- sample_shards(b, call)
+  starts <- dlfumi_starts(some, instance_scale(some$x, spec$normalize), spec, init, call)
+  lapply(starts, function(start) function() start()["dictionary"])
+}
+
+# Bags in the order of all parts that stand for them in a start: all instances, or a random sample.
+sample_shards <- function(b, call) {
+  n <- length(b$bag)
+  limit <- max(1000, lengths(b$at))
+  chosen <- if (n > limit) draw_chosen(b, limit) else seq_len(n)
+  x <- matrix(0, nrow(b$x), length(chosen))
+  columns <- map_shards(b, shard_columns, list(which = lapply(b$at, function(at) which(at %in% chosen))), call)
+  for (i in seq_along(columns)) x[, match(intersect(b$at[[i]], chosen), chosen)] <- columns[[i]]
+  kept <- unique(b$bag[chosen])
+  rebuild_bags(structure(unclass(b)[c("classes", "image_dim", "features")], class = "bags"), x,
+               match(b$bag[chosen], kept), b$ids[kept], b$label[kept], rank(b$order[chosen]), NULL)
+}
+
+# As many of each label, or all of one and more of the other.
+draw_chosen <- function(b, limit) {
+  n <- c(b$n_positive, length(b$bag) - b$n_positive)
+  take <- pmin(n, limit %/% 2)
+  take <- pmin(n, take + limit - sum(take))
+  c(sort(sample.int(n[1], take[1])), n[1] + sort(sample.int(n[2], take[2])))
+}
+
+shard_columns <- function(b, i, args) b$x[, args$which[[i]], drop = FALSE]
+
+# f(object, x, ...) of every instance, in the order given.
+score_shards <- function(object, b, f, dots = list(), call = rlang::caller_env()) {
+  unlist(map_shards(b, shard_scores, list(object = object, f = f, dots = dots), call))
+}
+
+shard_scores <- function(b, i, args) {
+  new <- forge(args$object, b, NULL)
+  do.call(args$f, c(list(args$object, new$x), args$dots))[order(new$order)]
+}
+
+matrix_of_shards <- function(object, b, type, dots, call = rlang::caller_env()) {
+  do.call(rbind, map_shards(b, shard_matrix, list(object = object, type = type, dots = dots), call))
+}
+
+shard_matrix <- function(b, i, args) {
+  do.call(predict_matrix, c(list(args$object, forge(args$object, b, NULL), args$type), args$dots))
+}

@@ -1,0 +1,117 @@
+some_bags <- function() {
+  set.seed(1)
+  b <- sim_bags(n_bags = 14, bag_size = 5, n_features = 12, n_background = 3)
+  mixed <- sample(70)                          # instances of a bag lie apart
+  bags(as.matrix(b)[mixed, ], rep(1:14, each = 5)[mixed], rep(b$label, each = 5)[mixed])
+}
+
+fit_some <- function(x, variant = "paper", ..., max_iter = 8) {
+  force(x)
+  set.seed(3)
+  dlfumi(x, n_target = 2, n_background = 3, control = dlfumi_control(variant, max_iter = max_iter, tol = 0), ...)
+}
+
+expect_same_fit <- function(parts, whole) {
+  for (what in c("dictionary", "codes", "prob_target", "objective", "thresholds", "n_dead", "bag", "n_bags"))
+    expect_equal(parts[[what]], whole[[what]], tolerance = 1e-10, info = what)
+}
+
+test_that("a fit of parts is the fit of the whole, in each variant", {
+  b <- some_bags()
+  parts <- bag_shards(b, n = 3)
+  for (variant in c("paper", "matlab", "exact")) {
+    whole <- fit_some(b, variant)
+    expect_same_fit(fit_some(parts, variant), whole)
+    expect_same_fit(fit_some(parts, variant, init = whole), fit_some(b, variant, init = whole))
+  }
+  expect_length(list.files(parts$dir), 3)
+  expect_null(shard_cache$parts)
+  expect_null(shard_cache$states)
+})
+
+test_that("an unused atom gets the instance that is worst of all parts", {
+  b <- some_bags()
+  start <- list(dictionary = diag(12)[, 1:5], codes = matrix(0, 5, 70))
+  whole <- fit_some(b, init = start, max_iter = 2)
+  expect_true(all(whole$n_dead > 0))
+  expect_same_fit(fit_some(bag_shards(b, n = 4), init = start, max_iter = 2), whole)
+})
+
+test_that("predictions of parts are those of the whole, in the user's order", {
+  b <- some_bags()
+  parts <- bag_shards(b, n = 3)
+  fit <- fit_some(b)
+  for (type in c("score", "class", "prob")) for (level in c("instance", "bag"))
+    expect_equal(predict(fit, parts, type, level), predict(fit, b, type, level))
+  for (type in c("codes", "reconstruction")) expect_equal(predict(fit, parts, type), predict(fit, b, type))
+})
+
+test_that("parts may be files or functions, and must fit together", {
+  b <- some_bags()
+  parts <- split(b, rep(1:2, 7))
+  files <- vapply(parts, function(part) { saveRDS(part, file <- tempfile()); file }, "")
+  expect_same_fit(fit_some(bag_shards(files)), fit_some(bag_shards(list(function() parts[[1]], function() parts[[2]]))))
+  expect_output(print(bag_shards(files)), "14 bags: 7 positive.*70 instances of 12 features in 2 parts")
+  expect_error(bag_shards("no-such-file"), "no-such-file", class = "fumi_error_input")
+  expect_error(bag_shards(1), "`x`", class = "fumi_error_type")
+  expect_error(bag_shards(list(function() 1)), "part 1", class = "fumi_error_type")
+  expect_error(bag_shards(b, n = 71), "`n`", class = "fumi_error_input")
+  narrow <- bags(as.matrix(b)[, -1], 1:70, rep(0:1, 35))
+  expect_error(bag_shards(list(function() b, function() narrow)), "number of features", class = "fumi_error_input")
+  d <- as.data.frame(b)
+  turned <- bags(as.matrix(b), d$bag, d$label == "FALSE")
+  expect_error(bag_shards(list(function() b, function() turned)), "`label`", class = "fumi_error_label")
+})
+
+test_that("what needs all instances at once says so", {
+  parts <- bag_shards(some_bags())
+  expect_error(fit_some(parts, combine = "average"), "`combine`", class = "fumi_error_no_meaning")
+  expect_error(fit_some(parts, keep_background = TRUE), "`keep_background`", class = "fumi_error_no_meaning")
+  expect_error(mi_svm(parts), "`x`", class = "fumi_error_type")
+})
+
+test_that("a sample for the start has both labels and no instance twice", {
+  b <- list(n_positive = 100, bag = 1:5000)
+  chosen <- draw_chosen(b, 1000)
+  expect_length(unique(chosen), 1000)
+  expect_equal(sum(chosen <= 100), 100)
+})
+
+# Runs `code` with `hook(n)` called before the n-th pass over the parts.
+with_hook <- function(hook, code) {
+  real <- map_shards
+  on.exit(utils::assignInNamespace("map_shards", real, "fumi"))
+  n <- 0
+  utils::assignInNamespace("map_shards", function(shards, f, ...) {
+    if (identical(f, shard_pass)) hook(n <<- n + 1)
+    real(shards, f, ...)
+  }, "fumi")
+  code
+}
+
+test_that("an interrupt gives the last whole iteration", {
+  b <- some_bags()
+  parts <- bag_shards(b, n = 2)
+  stop_at <- function(at) function(n) if (n == at) rlang::interrupt()
+  expect_warning(fit <- with_hook(stop_at(4), fit_some(parts)), "iteration \\(2\\)", class = "fumi_warning_interrupt")
+  expect_same_fit(fit, fit_some(b, max_iter = 2))
+  expect_error(with_hook(stop_at(1), fit_some(parts)), class = "fumi_error_interrupt")
+})
+
+test_that("workers give the same fit, and one that dies ends it soon", {
+  skip_on_cran()
+  skip_if_not_installed("future")
+  b <- some_bags()
+  parts <- bag_shards(b, n = 3)
+  alone <- fit_some(parts)
+  old <- future::plan("multisession", workers = 2)
+  on.exit(future::plan(old))
+  expect_identical(fit_some(parts)$dictionary, alone$dictionary)
+  expect_same_fit(fit_some(parts, "matlab"), fit_some(b, "matlab"))
+  expect_length(list.files(parts$dir), 3)
+  expect_equal(predict(alone, parts), predict(alone, b))
+  pid <- future::value(future::future(Sys.getpid(), seed = NULL))
+  kill <- function(n) if (n == 4) tools::pskill(pid, 9)
+  time <- system.time(expect_error(with_hook(kill, fit_some(parts)), "worker", class = "fumi_error_worker"))
+  expect_lt(time[["elapsed"]], 60)
+})
