@@ -15,7 +15,9 @@
 #'
 #' @param x the instances: a numeric matrix or data frame with one row an
 #'   instance (n x d); a list of such matrices, one a bag; an array of images
-#'   (height x width x n); or a formula `mi(label, bag) ~ .`.
+#'   (height x width x n); or a formula `mi(label, bag) ~ .`. A file-backed `big.matrix` of the
+#'   package bigmemory has one *column* an instance, and is not loaded but read block by block,
+#'   in each iteration of [dlfumi()] and in `predict()`: it gives [bag_shards()].
 #' @param bag the bag of each instance: a vector of length n, or, for a data
 #'   frame, the name of a column. For a list it defaults to the names of the
 #'   list.
@@ -27,6 +29,7 @@
 #' @param image_dim height and width, if an instance is an image stored column by
 #'   column; found by itself for an array.
 #' @param data for a formula: a data frame.
+#' @param block for a `big.matrix`: number of instances to read at a time. `NULL`: as many as take 64 MB.
 #' @param ... passed on to the method; an unknown argument is an error.
 #'
 #' @return An object of class `bags`. Instances keep the order in which they were

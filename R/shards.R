@@ -337,3 +337,39 @@ matrix_of_shards <- function(object, b, type, dots, call = rlang::caller_env()) 
 shard_matrix <- function(b, i, args) {
   do.call(predict_matrix, c(list(args$object, forge(args$object, b, NULL), args$type), args$dots))
 }
+
+# ---- file-backed matrices ----------------------------------------------------------------------------
+
+#' @rdname bags
+#' @export
+bags.big.matrix <- function(x, bag, label, ..., positive = NULL, image_dim = NULL, block = NULL) {
+  check_dots_empty(..., known = names(formals()))
+  if (!bigmemory::is.filebacked(x)) stop_fumi("`x` must be file-backed if it is a big.matrix.", class = "type")
+  if (missing(bag) || missing(label)) stop_fumi("`bag` and `label` must both be given.")
+  n <- ncol(x)
+  if (is.null(block)) block <- max(1, 2^23 %/% nrow(x))
+  block <- check_count(block, "block")
+  image_dim <- check_image_dim(image_dim, nrow(x))
+  code <- check_bag(bag, n, rlang::current_env())
+  parsed <- parse_label(label, positive, "label", rlang::current_env())
+  y <- label_by_bag(parsed$is_positive, names(label), code, rlang::current_env())[code$code]
+  blocks <- split(seq_len(n), (seq_len(n) - 1) %/% block)
+  load <- lapply(blocks, function(columns)
+    block_loader(bigmemory::describe(x), range(columns), code$ids[code$code[columns]], y[columns], parsed$classes,
+                 image_dim))
+  dir.create(dir <- tempfile("shards"))
+  new_shards(unname(load), dir)
+}
+
+block_loader <- function(descriptor, range, bag, label, classes, image_dim) {
+  force(list(descriptor, range, bag, label, classes, image_dim))
+  function() {
+    x <- bigmemory::attach.big.matrix(descriptor)[, range[1]:range[2], drop = FALSE]
+    storage.mode(x) <- "double"
+    dimnames(x) <- if (!is.null(rownames(x))) list(rownames(x), NULL)
+    check_finite_columns(x, sprintf("x[, %d:%d]", range[1], range[2]), NULL)
+    b <- new_bags(x, bag, label, NULL, NULL, image_dim)
+    b$classes <- classes
+    b
+  }
+}

@@ -115,3 +115,39 @@ test_that("workers give the same fit, and one that dies ends it soon", {
   time <- system.time(expect_error(with_hook(kill, fit_some(parts)), "worker", class = "fumi_error_worker"))
   expect_lt(time[["elapsed"]], 60)
 })
+
+# A file-backed matrix with the instances `x` (one a column), `times` times side by side.
+big <- function(x, times = 1) {
+  m <- bigmemory::filebacked.big.matrix(nrow(x), ncol(x) * times, backingfile = "x.bin", descriptorfile = "x.desc",
+                                        backingpath = { dir.create(dir <- tempfile()); dir })
+  for (i in seq_len(times)) m[, (i - 1) * ncol(x) + seq_len(ncol(x))] <- x
+  m
+}
+
+test_that("a file-backed matrix gives the fit and the predictions of one in memory", {
+  skip_if_not_installed("bigmemory")
+  b <- some_bags()
+  d <- as.data.frame(b)
+  x <- big(t(as.matrix(b)))
+  on_file <- bags(x, d$bag, d$label, positive = "TRUE", block = 20)
+  expect_length(on_file$load, 4)
+  fit <- fit_some(b)
+  expect_same_fit(fit_some(on_file), fit)
+  expect_equal(predict(fit, on_file, level = "bag"), predict(fit, b, level = "bag"))
+  x[3, 25] <- NA
+  expect_error(bags(x, d$bag, d$label, positive = "TRUE", block = 20), "`x[, 21:40]`", fixed = TRUE,
+               class = "fumi_error_nonfinite")
+  expect_error(bags(bigmemory::big.matrix(2, 2), 1:2, 0:1), "file-backed", class = "fumi_error_type")
+})
+
+test_that("a file-backed matrix is never in memory as a whole", {
+  skip_on_cran()
+  skip_if_not_installed("bigmemory")
+  set.seed(1)
+  x <- big(matrix(rnorm(512 * 1000), 512), times = 40)                       # 164 MB
+  on_file <- bags(x, rep(1:400, each = 100), rep(0:1, 200), block = 500)
+  before <- sum(gc(reset = TRUE)[, 2])
+  fit <- dlfumi(on_file, n_target = 1, n_background = 2, beta = .5, control = dlfumi_control(inner = 1, max_iter = 2))
+  predict(fit, on_file)
+  expect_lt(sum(gc()[, 6]) - before, 120)    # R itself lets some 64 MB of garbage gather
+})
