@@ -175,10 +175,11 @@ TARGET static inline void NAME(put_dots)(int n, int add, const double *dots, con
 }
 
 /* B = D'X, scaled by instance: four instances by three atoms, lanes along the features,
- * features in chunks that stay in the first cache */
+ * features in chunks that stay in the first cache. Each atom column asks for one of the next four
+ * instances ahead of its use. */
 TARGET static void NAME(project)(int d, int n, int K, const double *X, const double *scale,
                                  const double *D, double *B, int rows) {
-  enum { CHUNK = 512 };
+  enum { CHUNK = 256 };
   double dots[4];
   for (int from = 0; from < d; from += CHUNK) {
     const int len = d - from < CHUNK ? d - from : CHUNK, whole = len / VEC * VEC;
@@ -190,8 +191,11 @@ TARGET static void NAME(project)(int d, int n, int K, const double *X, const dou
         const int nk = K - k;
         const double *d0 = D + (ptrdiff_t)k * d + from, *d1 = nk > 1 ? d0 + d : d0,
                      *d2 = nk > 2 ? d1 + d : d0;
+        const int next = 4 + k / 3 % 4;
+        const double *ahead = next < ni ? x0 + (ptrdiff_t)next * d : x0;
         ROWS(DECLARE) ROWS(ZERO)
         for (int l = 0; l < whole; l += VEC) {
+          __builtin_prefetch(ahead + l);
           const V ya = LOAD(d0 + l), yb = LOAD(d1 + l), yc = LOAD(d2 + l);
           ROWS(DOT)
         }
