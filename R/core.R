@@ -47,10 +47,13 @@ check_trainable <- function(b, normalize, shards = FALSE, call = rlang::caller_e
   b
 }
 
+# range(x, 0), without a copy of x
+spread <- function(x) c(min(x, 0), max(x, 0))
+
 instance_facts <- function(b) {
   nonzero <- instance_scale(b$x, "unit") != 0
   list(nonzero = c(positive = any(nonzero & in_positive(b)), negative = any(nonzero & !in_positive(b))),
-       largest = max(abs(range(b$x, 0))))
+       largest = max(abs(spread(b$x))))
 }
 
 # Squares (normalize "none") and norms must not overflow.

@@ -95,9 +95,8 @@ choose_threshold <- function(score, positive) {
   at <- sort(unique(score))
   if (length(at) < 2) return(at)
   cut <- (at[-1] + at[-length(at)]) / 2
-  sensitivity <- vapply(cut, function(c) mean(score[positive] > c), 0)
-  specificity <- vapply(cut, function(c) mean(score[!positive] <= c), 0)
-  accuracy <- sensitivity + specificity
+  below <- function(s) findInterval(cut, sort(s)) / length(s)
+  accuracy <- below(score[!positive]) - below(score[positive])
   best <- which(accuracy >= max(accuracy) - 1e-12)
   cut[best[which.max(diff(at)[best])]]
 }

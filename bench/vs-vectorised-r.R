@@ -82,7 +82,7 @@ contenders <- function(problem, b) {
     options(fumi.simd = simd)
     on.exit(options(fumi.simd = NULL))
     own <- function() list(dictionary = start$dictionary, codes = start$codes + 0)
-    fumi:::dlfumi_run(b, scale, own, spec, NULL)$objective$objective
+    fumi:::dlfumi_run(b, scale, own, spec, NULL, NULL)$objective$objective
   }
   list(vectorised = vectorised, dlfumi = function() fit()$objective$objective,
        core = function() core(""), portable = function() core("portable"))
