@@ -104,10 +104,8 @@ choose_threshold <- function(score, positive) {
 add_thresholds <- function(object, b) {
   score <- if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order]
            else score_instances(object, b$x)
-  cut <- function(pool) {
-    pooled <- pool_bags(score, b$ids[b$bag], pool)
-    choose_threshold(pooled, b$label[match(names(pooled), b$ids)])
-  }
+  by_bag <- split(score, structure(b$bag, levels = as.character(seq_along(b$ids)), class = "factor"))
+  cut <- function(pool) choose_threshold(vapply(by_bag, poolers[[pool]], 0), b$label)
   object$thresholds <- c(max = cut("max"), mean = cut("mean"), lse = cut("lse"))
   object
 }

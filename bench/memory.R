@@ -17,7 +17,7 @@ fit <- function(file, d, n, n_target, n_background) {
   once <- function(b) fumi::dlfumi(b, n_target = n_target, n_background = n_background, progress = FALSE,
                                    control = fumi::dlfumi_control(max_iter = 2))
   set.seed(1)
-  once(fumi::sim_bags(20, 20, n_features = 70)) # loads and compiles whatever a fit needs
+  once(fumi::sim_bags(20, 100, n_features = d)) # loads and compiles whatever a fit needs, BLAS its buffers
   b <- readRDS(file)
   invisible(gc())
   cat("5", file = "/proc/self/clear_refs") # the peak begins again from here
