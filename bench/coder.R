@@ -1,12 +1,14 @@
 #!/usr/bin/env Rscript
-# CPU time of the exact coder, one thread, codes from 0. With FUMI_BENCH_CODER, the path of a C program
-# `lasso X D lambda fs gap threads repeats -`, that is built and takes turns with it on the same files.
-# The package must be installed.
+# CPU time of the exact coder, one thread, codes from 0, against scikit-learn's lasso_cd where python3 has it
+# and, with FUMI_BENCH_CODER, the path of a C program `lasso X D lambda fs gap threads repeats -`, against that;
+# they take turns on the same files. The package must be installed.
 
 rounds <- 5
 lambda <- 0.1
 n <- 20000
+few <- seq_len(2000) # signals for which the gap is computed, and for scikit-learn
 other <- Sys.getenv("FUMI_BENCH_CODER")
+bench <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
 
 unit <- function(x) x / rep(sqrt(colSums(x^2)), each = nrow(x))
 
@@ -28,6 +30,14 @@ write_matrix <- function(x) {
   writeBin(dim(x), to)
   writeBin(as.vector(x), to)
   file
+}
+
+# A python3 that has scikit-learn, or "".
+find_python <- function() {
+  for (python in unique(c(Sys.which("python3"), "/usr/bin/python3")))
+    if (nzchar(python) && system2(python, c("-c", shQuote("import sklearn")), stdout = FALSE, stderr = FALSE) == 0)
+      return(python)
+  ""
 }
 
 build_other <- function() {
@@ -57,25 +67,38 @@ other_seconds <- function(program, files) {
   as.numeric(sub(".*cpu ([0-9.]+) s.*", "\\1", line))
 }
 
-compare <- function(x, n_atoms, program) {
+sklearn_seconds <- function(python, files, n_atoms) {
+  out <- tempfile()
+  line <- system2(python, c(shQuote(file.path(bench, "sklearn_coder.py")), files, lambda, out),
+                  env = c("OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"), stdout = TRUE)
+  codes <- matrix(readBin(out, "double", n_atoms * length(few)), n_atoms)
+  structure(as.numeric(line) * n / length(few), codes = codes)
+}
+
+compare <- function(x, n_atoms, program, python) {
   d <- make_atoms(x, n_atoms)
-  files <- if (nzchar(other)) c(write_matrix(x), write_matrix(d))
-  seconds <- matrix(NA_real_, rounds, 2, dimnames = list(NULL, c("own", "other")))
+  files <- c(write_matrix(x), write_matrix(x[, few]), write_matrix(d))
+  seconds <- matrix(NA_real_, rounds, 3, dimnames = list(NULL, c("own", "other", "sklearn")))
+  gap <- c(own = NA, sklearn = NA)
   for (round in seq_len(rounds)) {
-    own <- own_seconds(x, d)
-    seconds[round, "own"] <- own
-    if (nzchar(other)) seconds[round, "other"] <- other_seconds(program, files)
+    seconds[round, "own"] <- own <- own_seconds(x, d)
+    if (nzchar(other)) seconds[round, "other"] <- other_seconds(program, files[c(1, 3)])
+    if (nzchar(python)) seconds[round, "sklearn"] <- theirs <- sklearn_seconds(python, files[2:3], n_atoms)
   }
-  few <- seq_len(2000)
-  codes <- attr(own, "codes")
-  data.frame(atoms = n_atoms, non_zero = mean(colSums(codes != 0)), own_thousand_a_second = n / 1000 / min(seconds[, "own"]),
-             other_thousand_a_second = n / 1000 / min(seconds[, "other"]),
-             ratio = min(seconds[, "other"]) / min(seconds[, "own"]),
-             median_ratio = median(seconds[, "other"] / seconds[, "own"]),
-             gap = largest_gap(x[, few], d, codes[, few]))
+  gap[["own"]] <- largest_gap(x[, few], d, attr(own, "codes")[, few])
+  if (nzchar(python)) gap[["sklearn"]] <- largest_gap(x[, few], d, attr(theirs, "codes"))
+  least <- apply(seconds, 2, min)
+  data.frame(atoms = n_atoms, non_zero = mean(colSums(attr(own, "codes") != 0)), thousand_a_second = n / 1000 / least[["own"]],
+             gap = gap[["own"]], over_other = least[["other"]] / least[["own"]],
+             median_other = median(seconds[, "other"] / seconds[, "own"]),
+             over_sklearn = least[["sklearn"]] / least[["own"]],
+             median_sklearn = median(seconds[, "sklearn"] / seconds[, "own"]), gap_sklearn = gap[["sklearn"]])
 }
 
 set.seed(1)
 x <- make_signals()
 program <- if (nzchar(other)) build_other()
-print(do.call(rbind, lapply(c(20, 64, 256), compare, x = x, program = program)), digits = 3, row.names = FALSE)
+python <- find_python()
+rows <- do.call(rbind, lapply(c(20, 64, 256), compare, x = x, program = program, python = python))
+print(rows, digits = 3, row.names = FALSE)
+write.csv(rows, file.path(bench, "results", "coder.csv"), row.names = FALSE)

@@ -1,4 +1,4 @@
-# DL-FUMI, variant "paper", in vectorised R: what bench/vs-vectorised-r.R holds the C
+# DL-FUMI, variant "paper", in vectorised R: what bench/run.R holds the C
 # core against. The same algebra on Gram matrices and the same order of steps, written for
 # speed. `x` is features x instances with unit columns, those of positive bags first;
 # `start` is a list with `dictionary` and `codes`; psi is 1.
