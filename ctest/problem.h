@@ -101,6 +101,9 @@ static inline double soft(double t, double l) {
   return fabs(t) > l ? copysign(fabs(t) - l, t) : 0;
 }
 
+/* the threshold of a code that must not be negative */
+static inline double soft_positive(double t, double l) { return t > l ? t - l : 0; }
+
 /* Infinite if a value is NaN, so that a check against a tolerance fails. */
 static inline double worst_difference(const double *x, const double *y, ptrdiff_t n) {
   double worst = 0;

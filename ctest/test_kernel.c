@@ -149,7 +149,7 @@ static void test_peak(void) {
 
 /* ---- ISTA -------------------------------------------------------------------------- */
 
-static const double THRESHOLD = .02;
+static const double LAMBDA = .02;
 
 /* A step length that makes the iteration contract: the trace bounds the eigenvalues. */
 static double step_length(int K, const double *G) {
@@ -160,13 +160,14 @@ static double step_length(int K, const double *G) {
 
 /* (10)-(12) for one instance; T = 0 or p = 1 is (13) */
 static void naive_ista(int T, int K, const double *G, double eta, const double *b, double p,
-                       double *a) {
+                       int nonneg, double *a) {
   double next[16];
   for (int k = 0; k < K; k++) {
     const double weight = k < T ? p : 1;
     double gradient = weight * b[k];
     for (int j = 0; j < K; j++) gradient -= (k < T || j < T ? p : 1) * G[k + K * j] * a[j];
-    next[k] = soft(a[k] + eta * gradient, weight * THRESHOLD);
+    const double t = a[k] + eta * gradient, l = weight * LAMBDA;
+    next[k] = nonneg ? soft_positive(t, l) : soft(t, l);
   }
   memcpy(a, next, sizeof(double) * (size_t)K);
 }
@@ -175,21 +176,27 @@ static void lane_of(int K, const double *tile, int i, double *a) {
   for (int k = 0; k < K; k++) a[k] = tile[fumi_at(kernel->lanes, K, k, i)];
 }
 
-static void check_ista(int K, int steps) {
+static void make_nonneg(ptrdiff_t n, double *x) {
+  for (ptrdiff_t i = 0; i < n; i++) x[i] = fabs(x[i]);
+}
+
+static void check_ista(int K, int steps, int nonneg) {
   const int lanes = kernel->lanes;
+  const double threshold[] = {LAMBDA, fumi_below(LAMBDA, nonneg)};
   const double *G = gram_of(5, K, random_atoms(5, K), K), eta = step_length(K, G);
   const double *B = random_doubles(K * lanes);
   double *A = random_doubles(K * lanes), *C = doubles(K * K), *H = doubles(panels_of(K) * K);
+  if (nonneg) make_nonneg(K * lanes, A);
   const double *before = copied(A, K * lanes);
   for (int j = 0; j < K * K; j++) C[j] = (j % K == j / K) - eta * G[j];
   fumi_panel(K, K, C, K, H);
-  kernel->ista(K, steps, H, eta, B, THRESHOLD, A, doubles(2 * K * lanes));
+  kernel->ista(K, steps, H, eta, B, threshold, A, doubles(2 * K * lanes));
   for (int i = 0; i < lanes; i++) {
     double a[16], b[16], actual[16];
     lane_of(K, before, i, a);
     lane_of(K, B, i, b);
     lane_of(K, A, i, actual);
-    for (int q = 0; q < steps; q++) naive_ista(0, K, G, eta, b, 1, a);
+    for (int q = 0; q < steps; q++) naive_ista(0, K, G, eta, b, 1, nonneg, a);
     for (int k = 0; k < K; k++) check_sum(actual[k], a[k], 1);
   }
   arena_release();
@@ -198,7 +205,8 @@ static void check_ista(int K, int steps) {
 static void test_ista(void) {
   const int steps[] = {0, 1, 2, 7};
   for (int K = 1; K <= 9; K++)
-    for (int s = 0; s < 4; s++) check_ista(K, steps[s]);
+    for (int s = 0; s < 4; s++)
+      for (int nonneg = 0; nonneg <= 1; nonneg++) check_ista(K, steps[s], nonneg);
 }
 
 /* The coefficients of the background rows, columns in the order of the atoms. */
@@ -228,23 +236,25 @@ static double *random_p(int lanes) {
   return p;
 }
 
-static void check_ista_positive(int T, int M, int steps) {
+static void check_ista_positive(int T, int M, int steps, int nonneg) {
   const int K = T + M, rows = K + T, lanes = kernel->lanes;
+  const double threshold[] = {LAMBDA, fumi_below(LAMBDA, nonneg)};
   const double *G = gram_of(7, K, random_atoms(7, K), K), eta = step_length(K, G);
   const double *B = random_doubles(K * lanes), *p = random_p(lanes);
   double *A = random_doubles(rows * lanes);
+  if (nonneg) make_nonneg(rows * lanes, A);
   for (int t = 0; t < T; t++)
     for (int i = 0; i < lanes; i++) A[t * lanes + i] = p[i] * A[(K + t) * lanes + i];
   const double *before = copied(A, rows * lanes);
   kernel->ista_positive(T, M, steps, background_panels(T, M, G, eta), target_panels(T, M, G, eta),
-                        eta, B, p, THRESHOLD, A, doubles((rows + K) * lanes));
+                        eta, B, p, threshold, A, doubles((rows + K) * lanes));
   for (int i = 0; i < lanes; i++) {
     double a[16], b[16], actual[16];
     lane_of(rows, before, i, a);
     memcpy(a, a + K, sizeof(double) * (size_t)T);
     lane_of(K, B, i, b);
     lane_of(rows, A, i, actual);
-    for (int q = 0; q < steps; q++) naive_ista(T, K, G, eta, b, p[i], a);
+    for (int q = 0; q < steps; q++) naive_ista(T, K, G, eta, b, p[i], nonneg, a);
     for (int k = T; k < K; k++) check_sum(actual[k], a[k], 1);
     for (int t = 0; t < T; t++) {
       check_sum(actual[K + t], a[t], 1);
@@ -257,7 +267,8 @@ static void check_ista_positive(int T, int M, int steps) {
 static void test_ista_positive(void) {
   for (int T = 1; T <= 5; T++)
     for (int M = 1; M <= 6; M++)
-      for (int steps = 0; steps <= 5; steps++) check_ista_positive(T, M, steps);
+      for (int steps = 0; steps <= 5; steps++)
+        for (int nonneg = 0; nonneg <= 1; nonneg++) check_ista_positive(T, M, steps, nonneg);
 }
 
 /* ---- layout ------------------------------------------------------------------------ */

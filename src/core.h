@@ -19,6 +19,7 @@
 #ifndef FUMI_CORE_H
 #define FUMI_CORE_H
 
+#include <float.h>
 #include <stddef.h>
 
 /* What the core asks of whoever runs it. Memory belongs to the host: the core
@@ -64,13 +65,13 @@ typedef struct {
                   double *B, int rows);
   /* one tile: r = a'Ga - 2a'b for each lane */
   void (*quadratic)(int K, const double *G, int ldg, const double *A, const double *B, double *r);
-  /* one tile, eq. 13, `steps` times: a <- S_threshold(eta b + H a), H = I - eta G in panels;
-   * spare: 2 K rows */
-  void (*ista)(int K, int steps, const double *H, double eta, const double *B, double threshold,
-               double *A, double *spare);
-  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times; spare: 2 K + T rows */
+  /* one tile, eq. 13, `steps` times: a <- S(eta b + H a), H = I - eta G in panels; S takes off
+   * at most threshold[0] above 0 and threshold[1] = fumi_below() below; spare: 2 K rows */
+  void (*ista)(int K, int steps, const double *H, double eta, const double *B,
+               const double *threshold, double *A, double *spare);
+  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times; spare: 2 K + T rows. Where p = 0, a_t stays */
   void (*ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
-                        const double *B, const double *p, double threshold, double *A,
+                        const double *B, const double *p, const double *threshold, double *A,
                         double *spare);
   /* U += X W' (d x K, leading dimension ldu = fumi_padded(d)) */
   void (*accumulate)(int d, int n, int K, const double *X, const double *W, int rows, double *U,
@@ -91,6 +92,8 @@ static inline ptrdiff_t fumi_at(int lanes, int rows, int k, int i) {
 }
 int fumi_block_size(int d);
 int fumi_padded(int d);
+/* what a threshold l takes off below 0: codes that must not be negative lose all */
+static inline double fumi_below(double l, int nonneg) { return nonneg ? -DBL_MAX : -l; }
 /* rows of coefficients in panels of 4, as the ISTA kernels read them */
 void fumi_panel(int rows, int cols, const double *C, int ldc, double *panel);
 

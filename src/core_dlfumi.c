@@ -14,7 +14,6 @@
  * DEVIATES tags are explained in the vignette "The maths". */
 #include "core.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -147,16 +146,18 @@ static void block_expect(dlfumi_worker *v, double *p) {
   for (int i = 0; i < b->n; i++) p[b->first + i] = -expm1(-v->w->par->beta * v->r_bg[i]);
 }
 
-static void ista_negative(dlfumi_worker *v, double threshold) {
+static void ista_negative(dlfumi_worker *v, double lambda) {
   fumi_block *b = &v->block;
+  const double threshold[] = {lambda, fumi_below(lambda, 0)};
   const ptrdiff_t size = (ptrdiff_t)v->w->par->M * b->kernel->lanes;
   for (int tile = 0; tile < b->tiles; tile++)
     b->kernel->ista(v->w->par->M, v->w->par->inner, v->w->H_negative, v->w->eta_negative, b->B + tile * size,
                     threshold, b->A + tile * size, v->spare);
 }
 
-static void ista_positive(dlfumi_worker *v, const double *p, double threshold) {
+static void ista_positive(dlfumi_worker *v, const double *p, double lambda) {
   fumi_block *b = &v->block;
+  const double threshold[] = {lambda, fumi_below(lambda, 0)};
   const int T = v->w->par->T, M = v->w->par->M, K = v->w->par->K, lanes = b->kernel->lanes;
   for (int i = 0; i < b->tiles * lanes; i++) v->p_lanes[i] = i < b->n ? p[b->first + i] : 0;
   for (int tile = 0; tile < b->tiles; tile++) {

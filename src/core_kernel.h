@@ -35,8 +35,9 @@ typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may
     MULTIPLY_ADD(2, h[2]) MULTIPLY_ADD(3, h[3])                               \
   }
 
-/* S_l(t) = t - min(max(t, -l), l), the soft threshold of eq. 12 and 13 */
-#define SOFT(t, l) ((t) - VMAX(VMIN((t), (l)), -(l)))
+/* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l, that of a code that must not be
+ * negative, max(t - l, 0), for a low beyond every t */
+#define SOFT(t, l, low) ((t) - VMAX(VMIN((t), (l)), (low)))
 
 /* ---- ISTA ------------------------------------------------------------------ */
 
@@ -45,8 +46,8 @@ typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may
   s##r##a = LOAD(e); s##r##b = LOAD(e + VEC); s##r##c = LOAD(e + 2 * VEC); }
 #define FINISH(r) if (r < rows) {                                             \
   double *o = out + (ptrdiff_t)LANES * r;                                     \
-  STORE(o) = SOFT(s##r##a, l); STORE(o + VEC) = SOFT(s##r##b, l);             \
-  STORE(o + 2 * VEC) = SOFT(s##r##c, l); }
+  STORE(o) = SOFT(s##r##a, l, low); STORE(o + VEC) = SOFT(s##r##b, l, low);   \
+  STORE(o + 2 * VEC) = SOFT(s##r##c, l, low); }
 
 /* out = S_threshold(eB + H in) for up to four rows; the threshold stays in memory, because the
  * loop has no register left for it */
@@ -55,14 +56,14 @@ TARGET static inline void NAME(ista_rows)(int n_in, int rows, const double *rest
                                           const double *restrict threshold, double *restrict out) {
   ROWS(DECLARE) ROWS(START)
   MULTIPLY_PANEL(n_in, H, in)
-  const V l = VSPLAT(*threshold);
+  const V l = VSPLAT(threshold[0]), low = VSPLAT(threshold[1]);
   ROWS(FINISH)
 }
 
 #define FINISH_LANES(r, c, at) {                                              \
-  const V w = LOAD(p + (at)), l = *threshold * w;                              \
+  const V w = LOAD(p + (at)), l = threshold[0] * w, low = threshold[1] * w;   \
   const V t = LOAD(old + (ptrdiff_t)LANES * r + (at)) + w * s##r##c;          \
-  const V u = SOFT(t, l);                                                     \
+  const V u = SOFT(t, l, low);                                                \
   STORE(out + (ptrdiff_t)LANES * r + (at)) = u;                               \
   STORE(out_p + (ptrdiff_t)LANES * r + (at)) = w * u; }
 #define FINISH_TARGET(r) if (r < rows) {                                      \
@@ -88,13 +89,13 @@ TARGET static inline void NAME(scale_rows)(int rows, double eta, const double *B
 
 /* eq. 13: a <- S_threshold(a + eta (b - G a)) = S_threshold(eta b + H a), H = I - eta G */
 TARGET static void NAME(ista)(int K, int steps, const double *H, double eta, const double *B,
-                              double threshold, double *A, double *spare) {
+                              const double *threshold, double *A, double *spare) {
   const ptrdiff_t row = LANES;
   double *eB = spare, *a = A, *next = spare + row * K;
   NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < K; k += FUMI_PANEL)
-      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)k * K, a, eB + row * k, &threshold, next + row * k);
+      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)k * K, a, eB + row * k, threshold, next + row * k);
     double *swap = a; a = next; next = swap;
   }
   if (a != A) for (ptrdiff_t i = 0; i < row * K; i++) A[i] = a[i];
@@ -105,18 +106,18 @@ TARGET static void NAME(ista)(int K, int steps, const double *H, double eta, con
  * rows and are weighted by p as a whole. Ht has its columns in that order. */
 TARGET static void NAME(ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht,
                                        double eta, const double *B, const double *p,
-                                       double threshold, double *A, double *spare) {
+                                       const double *threshold, double *A, double *spare) {
   const int K = T + M;
   const ptrdiff_t row = LANES;
   double *eB = spare, *a = A, *next = spare + row * K;
   NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < M; k += FUMI_PANEL)
-      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)k * K, a, eB + row * (T + k), &threshold,
+      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)k * K, a, eB + row * (T + k), threshold,
                       next + row * (T + k));
     for (int t = 0; t < T; t += FUMI_PANEL)
       NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)t * K, a + row * T, eB + row * t, p,
-                             &threshold, a + row * (K + t), next + row * (K + t), next + row * t);
+                             threshold, a + row * (K + t), next + row * (K + t), next + row * t);
     double *swap = a; a = next; next = swap;
   }
   if (a != A) for (ptrdiff_t i = 0; i < (K + T) * row; i++) A[i] = a[i];

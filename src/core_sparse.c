@@ -10,7 +10,6 @@
  * duality gap tells how exact a code is. */
 #include "core.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -310,10 +309,11 @@ static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
 
 static void code_ista(fumi_coder *c, fumi_block *b, int k0) {
   const int lanes = b->kernel->lanes;
+  const double threshold[] = {c->lambda, fumi_below(c->lambda, 0)};
   for (int tile = 0; tile < b->tiles; tile++) {
     const ptrdiff_t at = ((ptrdiff_t)tile * b->K + k0) * lanes;
     memset(b->A + at, 0, sizeof(double) * (size_t)(c->K * lanes));
-    b->kernel->ista(c->K, c->steps, c->H, c->eta, b->B + at, c->lambda, b->A + at, c->spare);
+    b->kernel->ista(c->K, c->steps, c->H, c->eta, b->B + at, threshold, b->A + at, c->spare);
   }
 }
 
