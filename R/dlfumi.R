@@ -29,6 +29,16 @@
 #' | `psi` | 1 | 1.5 | 1 |
 #' | `tol` | 1e-8 of the first objective | 1e-8 | 1e-6 of the first objective |
 #'
+#' @section Bounds and prior knowledge:
+#' With `nonneg = "codes"`, every threshold step on a code is followed by \eqn{\max(0, \cdot)}, and variant `"exact"`
+#' minimises over non-negative codes; with `"dictionary"`, the numerator of an atom loses its negative part before it
+#' is brought to norm 1, which is the minimiser over non-negative atoms (a numerator without a positive part counts as
+#' an atom without use, see `dead` in [dlfumi_control()]). The start is clipped at 0 alike. The data may be negative.
+#'
+#' An `instance_prior` \eqn{\pi_i} multiplies the odds of the E-step by its own,
+#' \deqn{p_i / (1 - p_i) = (e^{\beta \|x_i - D^- a_i^-\|^2} - 1) \, \pi_i / (1 - \pi_i).}{p / (1 - p) =
+#'   (exp(beta |x - D- a-|^2) - 1) pi / (1 - pi).} Instances with a prior of 0 do not enter the start of target atoms.
+#'
 #' @param x,... the data: [bags()], or what [bags()] takes, for instance
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
 #' @param n_target,n_background numbers of atoms.
@@ -37,6 +47,14 @@
 #'   \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}{p = 1 - exp(-beta |x - D- a-|^2)}.
 #' @param gamma weight of the term that keeps background atoms away from target atoms.
 #' @param psi weight of the instances of positive bags.
+#' @param nonneg what must not be negative: nothing, the codes (also those of new data), the atoms, or both: for
+#'   spectra, images and counts. See below.
+#' @param bag_weights positive numbers, one a bag, in the order in which the bags first appear or named by
+#'   their ids: \eqn{w_i} of the instances of a bag is multiplied by its weight, so that a bag of weight 2 counts as
+#'   two. Names of bags that are not there are ignored. The start does not look at weights.
+#' @param instance_prior what is known of single instances: a number between 0 and 1 for each instance, in the
+#'   order given, the probability of a target before the instance is looked at. `NA` and 0.5: no opinion;
+#'   0: "not here", \eqn{p_i = 0}; 1: \eqn{p_i = 1}. It must be 0 or `NA` in negative bags. See below.
 #' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new
 #'   data), `"none"` takes them as they are.
 #' @param init the start: `"paper"` (target atoms are means of random disjoint subsets
@@ -69,7 +87,8 @@
 #'   and the parameters, normalisation, feature names, image size, bag ids, classes and
 #'   kind of random numbers.
 #'
-#'   Atoms are ordered by the energy they carry and their codes are positive on balance;
+#'   Atoms are ordered by the energy they carry and their codes are positive on balance, unless atoms must not be
+#'   negative;
 #'   for variants `"paper"` and `"matlab"` with a given `init` they keep its order and sign.
 #'
 #'   Ctrl-C during a fit returns the last whole iteration, with a warning.
@@ -86,7 +105,8 @@
 #' head(predict(fit, b))
 #' @export
 dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, beta = NULL,
-                   gamma = NULL, psi = NULL, normalize = c("unit", "none"), init = "paper",
+                   gamma = NULL, psi = NULL, nonneg = c("none", "codes", "dictionary", "both"), bag_weights = NULL,
+                   instance_prior = NULL, normalize = c("unit", "none"), init = "paper",
                    n_start = 1, combine = c("best", "average"), keep_background = FALSE,
                    control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
@@ -96,14 +116,19 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
                 gamma = gamma, psi = psi)
   spec <- check_dlfumi_spec(given, control$variant, init)
   spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
+  spec$nonneg <- check_choice(nonneg, c("none", "codes", "dictionary", "both"), "nonneg")
   spec$combine <- check_choice(combine, c("best", "average"), "combine")
   spec$n_start <- check_count(n_start, "n_start")
   spec$keep_background <- check_flag(keep_background, "keep_background")
   spec$control <- control
-  spec$given <- given
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, shards = TRUE)
   check_dlfumi_sizes(b, spec)
+  known <- list(bag_weights = check_bag_weights(bag_weights, b),
+                instance_prior = check_instance_prior(instance_prior, b, spec$n_target))
+  spec$weight <- unname(known$bag_weights)[b$bag]
+  spec$prior <- known$instance_prior[b$order[seq_len(b$n_positive)]]
+  spec$given <- c(given, known)
   dlfumi_bridge(b, spec, init, progress)
 }
 
@@ -217,13 +242,19 @@ dlfumi_par <- function(spec) {
     match(control$solver, c("ista", "active")) - 1,
     match(control$dead, c("resample", "keep", "drop")) - 1,
     spec$n_target, control$inner, control$max_iter, control$variant == "matlab", portable(),
-    spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap, n_threads(control$threads))
+    spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap, n_threads(control$threads),
+    nonneg_codes(spec), nonneg_atoms(spec))
 }
+
+# What must not be negative, by the parameters of a fit or by a fit.
+nonneg_codes <- function(spec) isTRUE(spec$nonneg %in% c("codes", "both"))
+nonneg_atoms <- function(spec) isTRUE(spec$nonneg %in% c("dictionary", "both"))
 
 dlfumi_run <- function(b, scale, start, spec, report, call) {
   start <- start()
   out <- if (inherits(b, "bag_shards")) shards_fit(b, start, spec, report, call)
-         else .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes, dlfumi_par(spec), report)
+         else .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes, dlfumi_par(spec),
+                    spec$weight, spec$prior, report)
   if (out$status == "nonfinite")
     stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1, ": ",
               if (spec$normalize == "unit") "`psi`, `gamma`, `lambda` or `init$codes` is probably too large."
@@ -238,16 +269,16 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
 }
 
 # Removes dropped atoms; unless `keep_order`, sorts atoms of each kind by the energy they
-# carry and gives each the sign that makes its codes positive on balance. Codes get names and the
+# carry and gives each the sign that makes its codes positive on balance, if it may have it. Codes get names and the
 # order of the user.
 tidy_atoms <- function(fit, b, spec, keep_order) {
   is_target <- seq_len(ncol(fit$dictionary)) <= spec$n_target
-  carried <- .Call(ffi_dlfumi_carried, fit$codes, fit$p, spec$n_target, spec$psi)
+  carried <- .Call(ffi_dlfumi_carried, fit$codes, fit$p, spec$n_target, spec$psi, spec$weight)
   kept <- spec$control$dead != "drop" | colSums(fit$dictionary^2) > 0
   for (kind in list(is_target, !is_target)) if (!any(kept & kind)) kept[which(kind)[1]] <- TRUE
   atom <- if (keep_order) seq_along(kept) else order(!is_target, -carried[1, ])
   atom <- atom[kept[atom]]
-  sign <- if (keep_order) rep(1, length(atom)) else ifelse(carried[2, atom] < 0, -1, 1)
+  sign <- if (keep_order || nonneg_atoms(spec)) rep(1, length(atom)) else ifelse(carried[2, atom] < 0, -1, 1)
   kinds <- c(target = sum(is_target[atom]), background = sum(!is_target[atom]))
   names <- paste0(rep(names(kinds), kinds), unlist(lapply(kinds, seq_len)))
   if (!all(kept)) fit$codes <- fit$codes[kept, , drop = FALSE]
@@ -264,11 +295,11 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     warn_fumi("Interrupted: the fit holds the last whole iteration (", fits[[length(fits)]]$n_iter,
               ") of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
   best <- fits[[best_fit(fits)]]
-  p <- best$p
+  p <- best$p[if (is.null(spec$prior)) TRUE else spec$prior > 0 & spec$prior < 1]
   if (max(best$codes) == 0 && min(best$codes) == 0)
     warn_fumi("`lambda` = ", spec$lambda, " makes every code 0: try a smaller one.", class = "lambda",
               call = call)
-  else if (all(p < 1e-12 | p > 1 - 1e-12)) {
+  else if (length(p) && all(p < 1e-12 | p > 1 - 1e-12)) {
     beta <- log(2) / stats::median(background_residual(best, b, scale))
     warn_fumi("`beta` = ", spec$beta, " makes every probability of the E-step 0 or 1",
               if (is.finite(beta)) paste0(": try `beta` = ", signif(beta, 2)), ".", class = "beta",
@@ -307,10 +338,10 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     stop_reason = if (interrupted) "interrupt" else best$stop_reason, n_target = best$n_target,
     n_background = length(atoms) - best$n_target, n_dead = stats::setNames(best$n_dead, atoms),
     n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
-    gamma = spec$gamma, psi = spec$psi, normalize = spec$normalize, variant = spec$control$variant,
+    gamma = spec$gamma, psi = spec$psi, nonneg = spec$nonneg, normalize = spec$normalize, variant = spec$control$variant,
     combine = spec$combine, score_scale = if (spec$combine == "best") "log",
     starts = lapply(fits, `[[`, "objective"),
-    spec = c(spec$given, spec[c("normalize", "combine", "n_start", "keep_background", "control")]))
+    spec = c(spec$given, spec[c("nonneg", "normalize", "combine", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
   score_training(object, fits, b, spec, call)
 }
@@ -357,7 +388,7 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) 
   lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
   out <- .Call(ffi_dlfumi_confidence, x, instance_scale(x, object$normalize),
                unname(object$dictionary), object$n_target, lambda, coding == "separate",
-               if (is.null(coding_steps)) 0L else coding_steps, portable(), n_threads())
+               if (is.null(coding_steps)) 0L else coding_steps, nonneg_codes(object), portable(), n_threads())
   check_status(out$status)
   if (!all(is.finite(out$confidence)))
     stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
@@ -421,7 +452,7 @@ code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rl
   lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
   out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,
                if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call),
-               portable(), n_threads())
+               nonneg_codes(object), portable(), n_threads())
   check_status(out$status, call)
   rownames(out$codes) <- colnames(object$dictionary)
   out$codes

@@ -23,11 +23,12 @@ dlfumi_starts <- function(b, scale, spec, init, call) {
   list(function() given_start(init, b, scale, spec, call))
 }
 
-# Target atoms: means of random disjoint subsets of the instances of positive bags.
+# Target atoms: means of random disjoint subsets of the instances of positive bags that may hold a target.
 # Background atoms: k-means centres of the instances of negative bags.
 paper_start <- function(b, scale, spec, draw, call) {
-  size <- b$n_positive %/% spec$n_target
-  subset <- function(t) draw$order[(t - 1) * size + seq_len(size)]
+  drawn <- draw$order[if (is.null(spec$prior)) TRUE else spec$prior[draw$order] > 0]
+  size <- length(drawn) %/% spec$n_target
+  subset <- function(t) drawn[(t - 1) * size + seq_len(size)]
   target <- vapply(seq_len(spec$n_target), function(t) .Call(ffi_sum_columns, b$x, scale, subset(t)),
                    numeric(nrow(b$x)))
   clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, portable())
@@ -35,7 +36,7 @@ paper_start <- function(b, scale, spec, draw, call) {
   if (clusters$n_distinct < spec$n_background)
     stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (",
               clusters$n_distinct, "), not ", spec$n_background, ".", call = call)
-  dictionary <- unit_columns(cbind(matrix(target, nrow(b$x)), clusters$centres))
+  dictionary <- unit_columns(bound_atoms(cbind(matrix(target, nrow(b$x)), clusters$centres), spec, call))
   list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call))
 }
 
@@ -47,13 +48,26 @@ given_start <- function(init, b, scale, spec, call) {
               if (length(unknown)) paste0("not `", unknown[1], "`.") else "but it has no `dictionary`.",
               call = call)
   n_atoms <- spec$n_target + spec$n_background
-  dictionary <- check_init_matrix(init$dictionary, "dictionary", nrow(b$x), n_atoms, call)
+  dictionary <- bound_atoms(check_init_matrix(init$dictionary, "dictionary", nrow(b$x), n_atoms, call), spec, call)
   norm <- column_norms(dictionary)
   dictionary <- unit_columns(dictionary)
   if (is.null(init$codes))
     return(list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call)))
   codes <- check_init_matrix(init$codes, "codes", n_atoms, length(b$order), call)
-  list(dictionary = dictionary, codes = codes[, b$order, drop = FALSE] * norm)
+  list(dictionary = dictionary, codes = bound_codes(codes[, b$order, drop = FALSE] * norm, spec))
+}
+
+# Atoms and codes without their negative part, if they must not have one.
+bound_codes <- function(codes, spec) if (nonneg_codes(spec)) pmax(codes, 0) else codes
+
+bound_atoms <- function(dictionary, spec, call) {
+  if (!nonneg_atoms(spec)) return(dictionary)
+  bound <- pmax(dictionary, 0)
+  for (kind in list(target = seq_len(spec$n_target), background = -seq_len(spec$n_target)))
+    if (max(bound[, kind]) == 0 && min(dictionary[, kind]) < 0)
+      stop_fumi("`nonneg` must be \"none\" or \"codes\" when the ", if (kind[1] > 0) "target" else "background",
+                " atoms of the start have no value above 0.", class = "scale", call = call)
+  bound
 }
 
 # The codes of a fit serve again when they belong to the same instances.
@@ -76,7 +90,7 @@ start_codes <- function(b, scale, spec, dictionary, call) {
   if (inherits(b, "bag_shards")) return(NULL)
   out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, portable())
   check_status(out$status, call)
-  out$codes
+  bound_codes(out$codes, spec)
 }
 
 # Columns brought to norm 1; a column of zeros stays.

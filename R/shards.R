@@ -208,7 +208,7 @@ forget_shards <- function(args, b) {
 # What fails in them is kept, because the core learns only that it must stop.
 shards_fit <- function(b, start, spec, report, call) {
   args <- list(fit = basename(tempfile("fit")), dir = if (n_workers() > 1) b$dir, par = dlfumi_par(spec),
-               n_target = spec$n_target, normalize = spec$normalize, it = 0)
+               n_target = spec$n_target, nonneg = spec$nonneg, normalize = spec$normalize, it = 0)
   on.exit(forget_shards(args, b))
   failure <- NULL
   diverged <- FALSE
@@ -228,8 +228,7 @@ shards_fit <- function(b, start, spec, report, call) {
     taken[[i]] <<- c(taken[[i]], found[[i]]$worst)
     found[[i]]$x
   })
-  for (i in seq_along(b$load)) if (!is.null(start$codes))
-    put_state(args, i, 0, list(codes = start$codes[, b$at[[i]], drop = FALSE]))
+  put_starts(args, b, start$codes, spec)
   out <- .Call(ffi_dlfumi_fit_kept, start$dictionary, args$par, report, pass, worst)
   if (!is.null(failure)) rlang::cnd_signal(failure)
   if (diverged) out$status <- "nonfinite"
@@ -239,6 +238,16 @@ shards_fit <- function(b, start, spec, report, call) {
   c(out, gather_codes(b, map_shards(b, shard_state, args, call), ncol(out$dictionary)))
 }
 
+# What parts have before the first pass, in their states: codes of a given start, weights and prior.
+put_starts <- function(args, b, codes, spec) {
+  if (is.null(codes) && is.null(spec$weight) && is.null(spec$prior)) return()
+  for (i in seq_along(b$load)) {
+    at <- b$at[[i]]
+    put_state(args, i, 0, list(codes = if (!is.null(codes)) codes[, at, drop = FALSE], weight = spec$weight[at],
+                               prior = spec$prior[at[at <= b$n_positive]]))
+  }
+}
+
 # The order is that of dlfumi_pass_kind in src/core.h.
 pass_kinds <- c(start = 0L, paper = 1L, matlab = 2L, objective = 3L)
 
@@ -246,12 +255,13 @@ shard_pass <- function(b, i, args) {
   from <- if (args$kind %in% pass_kinds[c("start", "objective")]) args$it else args$it - 1
   scale <- shard_scale(b, args$normalize)
   state <- if (from > 0) need_state(args, i, from) else get_state(args, i, 0)
-  if (is.null(state)) state <- list(codes = start_codes(b, scale, args, args$D, NULL))
+  if (is.null(state$codes)) state$codes <- start_codes(b, scale, args, args$D, NULL)
   if (is.null(state$p_next)) state$p_next <- numeric(b$n_positive)
-  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next, args$par)
+  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next, args$par,
+               state$weight, state$prior)
   check_status(out$status)
   if (out$status == "ok" && args$kind != pass_kinds[["objective"]])
-    put_state(args, i, args$it, out[c("codes", "p", "p_next")])
+    put_state(args, i, args$it, c(out[c("codes", "p", "p_next")], state[c("weight", "prior")]))
   out[c("U", "S", "terms", "status")]
 }
 
@@ -293,11 +303,13 @@ gather_codes <- function(b, parts, n_atoms) {
 shards_starts <- function(b, scale, spec, init, call) {
   if (!identical(init, "paper") && !is.function(init)) return(dlfumi_starts(b, scale, spec, init, call))
   some <- sample_shards(b, call)
+  spec$prior <- spec$prior[attr(some, "chosen")[seq_len(some$n_positive)]]
   starts <- dlfumi_starts(some, instance_scale(some$x, spec$normalize), spec, init, call)
   lapply(starts, function(start) function() start()["dictionary"])
 }
 
-# Bags in the order of all parts that stand for them in a start: all instances, or a random sample.
+# Bags in the order of all parts that stand for them in a start: all instances, or a random sample. `chosen`
+# are their places among all.
 sample_shards <- function(b, call) {
   n <- length(b$bag)
   limit <- max(1000, lengths(b$at))
@@ -306,8 +318,9 @@ sample_shards <- function(b, call) {
   columns <- map_shards(b, shard_columns, list(which = lapply(b$at, function(at) which(at %in% chosen))), call)
   for (i in seq_along(columns)) x[, match(intersect(b$at[[i]], chosen), chosen)] <- columns[[i]]
   kept <- unique(b$bag[chosen])
-  rebuild_bags(structure(unclass(b)[c("classes", "image_dim", "features")], class = "bags"), x,
-               match(b$bag[chosen], kept), b$ids[kept], b$label[kept], rank(b$order[chosen]), NULL)
+  some <- rebuild_bags(structure(unclass(b)[c("classes", "image_dim", "features")], class = "bags"), x,
+                       match(b$bag[chosen], kept), b$ids[kept], b$label[kept], rank(b$order[chosen]), NULL)
+  structure(some, chosen = chosen)
 }
 
 # As many of each label, or all of one and more of the other.

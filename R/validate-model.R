@@ -125,7 +125,8 @@ dd_rules <- function(m, d) list(
 model_rules <- list(
   dlfumi = function(m, d) c(
     dictionary_rules(m, d),
-    list(lambda = a_number, beta = a_number, variant = one_of(c("paper", "matlab", "exact"))),
+    list(lambda = a_number, beta = a_number, variant = one_of(c("paper", "matlab", "exact")),
+         nonneg = optional(one_of(c("none", "codes", "dictionary", "both")))),
     if (!is.null(m$background)) background_rules(m, d),
     member_rules(m, function(s) list(dictionary = a_matrix(d), n_target = count(1, ncol(s$dictionary) - 1)))),
   e_fumi = function(m, d) dictionary_rules(m, d),

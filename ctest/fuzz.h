@@ -77,6 +77,18 @@ static fumi_data data(bytes *b, int least_pos, int least_neg) {
   return (fumi_data){d, N, N_pos, X, scale};
 }
 
+static double *weights(bytes *b, int n) {
+  double *w = values(b, n);
+  for (int i = 0; i < n; i++) w[i] = fabs(w[i]) + 1e-3;
+  return w;
+}
+
+static double *priors(bytes *b, int n) {
+  double *prior = doubles(n);
+  for (int i = 0; i < n; i++) prior[i] = between(b, 0, 4) / 4.0;
+  return prior;
+}
+
 /* Numbers of bags from 0, each with an instance; fewer than n instances make fewer bags. */
 static int *bag_numbers(bytes *b, int N, int *n_bags) {
   int *bag = arena_take((size_t)N, sizeof(int));
@@ -112,25 +124,33 @@ static void fuzz_fit(bytes *b, const fumi_host *host, const recorder *r) {
   par.dead = (dlfumi_dead)between(b, DLFUMI_RESAMPLE, DLFUMI_DROP);
   par.lambda = fabs(value(b)), par.beta = fabs(value(b)) + 1e-3, par.gamma = fabs(value(b));
   par.psi = fabs(value(b)) + 1e-3, par.portable = between(b, 0, 1);
-  const double *D = atoms(b, x.d, par.K), *A = values(b, (ptrdiff_t)par.K * x.N);
+  double *D = atoms(b, x.d, par.K), *A = values(b, (ptrdiff_t)par.K * x.N);
+  par.nonneg_codes = between(b, 0, 1), par.nonneg_atoms = between(b, 0, 1);
+  for (ptrdiff_t j = 0; j < (ptrdiff_t)par.K * x.N && par.nonneg_codes; j++) A[j] = fabs(A[j]);
+  for (ptrdiff_t j = 0; j < (ptrdiff_t)par.K * x.d && par.nonneg_atoms; j++) D[j] = fabs(D[j]);
+  if (between(b, 0, 1)) par.weight = weights(b, x.N), par.prior = priors(b, x.N_pos);
   dlfumi_state s = start_state(&x, &par, D, A);
   const fumi_status status = dlfumi_fit(&x, &par, &s, host);
   HOLDS(ended(status) || excused(status, r));
   HOLDS(s.n_iter >= 0 && s.n_iter <= par.max_iter);
   if (!ended(status)) return;
   HOLDS(all_finite(s.D, (ptrdiff_t)x.d * par.K) && all_finite(s.A, (ptrdiff_t)par.K * x.N));
+  HOLDS(!par.nonneg_codes || none_negative(s.A, (ptrdiff_t)par.K * x.N));
+  HOLDS(!par.nonneg_atoms || none_negative(s.D, (ptrdiff_t)x.d * par.K));
   HOLDS(all_finite(s.trace, (ptrdiff_t)DLFUMI_TERMS * s.n_iter));
   for (int i = 0; i < x.N_pos; i++) HOLDS(s.p[i] >= 0 && s.p[i] <= 1);
 }
 
 static void fuzz_code(bytes *b, const fumi_host *host, const recorder *r) {
   const fumi_data x = data(b, 0, 1);
-  const int K = between(b, 1, 8);
+  const int K = between(b, 1, 8), nonneg = between(b, 0, 1), portable = between(b, 0, 1);
   double *A = doubles((ptrdiff_t)K * x.N), gap = 0;
   const fumi_status status = fumi_code(&x, K, atoms(b, x.d, K), fabs(value(b)), between(b, 0, 5),
-                                       between(b, 0, 1), 1, A, &gap, host);
+                                       nonneg, portable, 1, A, &gap, host);
   HOLDS(status == FUMI_OK || excused(status, r));
-  if (status == FUMI_OK) HOLDS(all_finite(A, (ptrdiff_t)K * x.N) && isfinite(gap));
+  if (status != FUMI_OK) return;
+  HOLDS(all_finite(A, (ptrdiff_t)K * x.N) && isfinite(gap));
+  HOLDS(!nonneg || none_negative(A, (ptrdiff_t)K * x.N));
 }
 
 static void fuzz_confidence(bytes *b, const fumi_host *host, const recorder *r) {
@@ -140,7 +160,7 @@ static void fuzz_confidence(bytes *b, const fumi_host *host, const recorder *r) 
   const double lambda = fabs(value(b));
   const fumi_status status =
       dlfumi_confidence(&x, T, K, atoms(b, x.d, K), lambda, lambda, between(b, 0, 1),
-                        between(b, 0, 5), between(b, 0, 1), 1, confidence, r_bg, host);
+                        between(b, 0, 5), between(b, 0, 1), between(b, 0, 1), 1, confidence, r_bg, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status != FUMI_OK) return;
   for (int i = 0; i < x.N; i++) HOLDS(!(confidence[i] < 0) && !(r_bg[i] < 0));

@@ -8,7 +8,9 @@
 static inline double *atom_of(const problem *q, int k) { return fumi_col(q->s.D, q->x.d, k); }
 static inline double *code_of(const problem *q, int i) { return fumi_col(q->s.A, q->par.K, i); }
 static inline double p_of(const problem *q, int i) { return i < q->x.N_pos ? q->s.p[i] : 0; }
-static inline double weight_of(const problem *q, int i) { return i < q->x.N_pos ? q->par.psi : 1; }
+static inline double weight_of(const problem *q, int i) {
+  return (i < q->x.N_pos ? q->par.psi : 1) * (q->par.weight ? q->par.weight[i] : 1);
+}
 
 /* r = x_i - sum_{k >= from} a_ik d_k */
 static inline void naive_residual(const problem *q, int from, int i, double *r) {
@@ -24,10 +26,21 @@ static inline double naive_residual2(const problem *q, int from, int i) {
   return dot(q->x.d, r, r);
 }
 
-/* (6) */
+/* (6), whose odds are multiplied by those of the prior */
 static inline void naive_expect(problem *q) {
-  for (int i = 0; i < q->x.N_pos; i++)
-    q->s.p[i] = 1 - exp(-q->par.beta * naive_residual2(q, q->par.T, i));
+  for (int i = 0; i < q->x.N_pos; i++) {
+    const double not_p = exp(-q->par.beta * naive_residual2(q, q->par.T, i));
+    const double prior = q->par.prior ? q->par.prior[i] : .5, odds = (1 - not_p) / not_p * prior / (1 - prior);
+    q->s.p[i] = prior == 1 ? 1 : odds / (1 + odds);
+  }
+}
+
+/* the new atom k: its numerator at norm 1, bounded if it must be; one of zeros keeps the atom */
+static inline void naive_put_atom(problem *q, int k, double *numerator) {
+  for (int j = 0; j < q->x.d && q->par.nonneg_atoms; j++) numerator[j] = fmax(numerator[j], 0);
+  if (norm(q->x.d, numerator) == 0) return;
+  unit_columns(q->x.d, 1, numerator);
+  memcpy(atom_of(q, k), numerator, sizeof(double) * (size_t)q->x.d);
 }
 
 /* (9): target atoms in order, each with those updated before it */
@@ -39,10 +52,9 @@ static inline void naive_target_atoms(problem *q) {
     for (int i = 0; i < q->x.N_pos; i++) {
       const double a = code_of(q, i)[t];
       naive_residual(q, 0, i, r);
-      for (int j = 0; j < d; j++) sum[j] += p_of(q, i) * a * (r[j] + a * atom_of(q, t)[j]);
+      for (int j = 0; j < d; j++) sum[j] += weight_of(q, i) * p_of(q, i) * a * (r[j] + a * atom_of(q, t)[j]);
     }
-    unit_columns(d, 1, sum);
-    memcpy(atom_of(q, t), sum, sizeof(double) * (size_t)d);
+    naive_put_atom(q, t, sum);
   }
 }
 
@@ -73,8 +85,7 @@ static inline void naive_background_atoms(problem *q, const double *D_old) {
     for (int t = 0; t < T; t++)
       for (int j = 0; j < d; j++)
         sum[j] -= q->par.gamma * naive_cosine(q, D_old, k, t) * fumi_ccol(D_old, d, t)[j];
-    unit_columns(d, 1, sum);
-    memcpy(atom_of(q, k), sum, sizeof(double) * (size_t)d);
+    naive_put_atom(q, k, sum);
   }
 }
 
@@ -104,7 +115,8 @@ static inline void naive_ista_step(problem *q, double eta, int i) {
   for (int k = positive ? 0 : T; k < q->par.K; k++) {
     const double full = dot(d, atom_of(q, k), r), background = dot(d, atom_of(q, k), r_bg);
     const double gradient = k < T ? p * full : p * full + (1 - p) * background;
-    a[k] = soft(a[k] + eta * gradient, q->par.lambda * (k < T ? p : 1));
+    const double t = a[k] + eta * gradient, l = q->par.lambda * (k < T ? p : 1);
+    a[k] = q->par.nonneg_codes ? soft_positive(t, l) : soft(t, l);
   }
 }
 

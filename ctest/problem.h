@@ -120,6 +120,12 @@ static inline int all_finite(const double *x, ptrdiff_t n) {
   return 1;
 }
 
+static inline int none_negative(const double *x, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++)
+    if (!(x[i] >= 0)) return 0;
+  return 1;
+}
+
 static inline void unit_columns(int d, int K, double *D) {
   for (int k = 0; k < K; k++) {
     double *atom = fumi_col(D, d, k);
@@ -195,6 +201,21 @@ static inline problem random_problem(shape z) {
     for (int t = 0; t < z.T; t++) A[t + (ptrdiff_t)K * i] = 0;
   q.s = start_state(&q.x, &q.par, random_atoms(z.d, K), A);
   for (int i = 0; i < z.N_pos; i++) q.s.p[i] = uniform();
+  return q;
+}
+
+/* Such a problem on non-negative data with atoms and codes that must not be negative, weights, and a prior
+ * with both ends of its range. */
+static inline problem bounded_problem(shape z) {
+  problem q = random_problem(z);
+  double *X = doubles((ptrdiff_t)z.d * q.x.N), *weight = doubles(q.x.N), *prior = doubles(z.N_pos);
+  for (int j = 0; j < z.d * q.x.N; j++) X[j] = fabs(q.x.X[j]);
+  for (int j = 0; j < z.d * q.par.K; j++) q.s.D[j] = fabs(q.s.D[j]);
+  for (int j = 0; j < q.par.K * q.x.N; j++) q.s.A[j] = fabs(q.s.A[j]);
+  for (int i = 0; i < q.x.N; i++) weight[i] = .2 + uniform();
+  for (int i = 0; i < z.N_pos; i++) prior[i] = i % 5 == 3 ? 0 : i % 5 == 4 ? 1 : uniform();
+  q.x.X = X, q.par.weight = weight, q.par.prior = prior;
+  q.par.nonneg_codes = q.par.nonneg_atoms = 1;
   return q;
 }
 

@@ -56,7 +56,7 @@ static void check_atoms(problem q) {
   naive_atoms(&expected);
   CHECK(step(&q, STEP_ATOMS, NULL) == FUMI_OK);
   check_same(&q, &expected, 1e-10);
-  for (int k = 0; k < q.par.K; k++) CHECK(q.s.n_dead[k] == 0);
+  for (int k = 0; k < q.par.K; k++) CHECK(q.s.n_dead[k] == 0 || q.par.nonneg_atoms);
 }
 
 static void check_objective(problem q) {
@@ -70,14 +70,15 @@ static void check_objective(problem q) {
     CHECK_NEAR(q.s.trace[j], terms[j], 1e-10 * (1 + fabs(terms[j])));
 }
 
-/* Every shape, variant and kernel, each time on a new random problem. */
+/* Every shape, variant and kernel, with and without bounds, weights and a prior, each time on a new random
+ * problem. */
 static void with_problems(void (*check)(problem)) {
   for (int s = 0; s < N_SHAPES; s++)
     for (int matlab = 0; matlab <= 1; matlab++)
-      for (int portable = 0; portable <= 1; portable++) {
-        problem q = random_problem(SHAPES[s]);
+      for (int portable = 0; portable <= 3; portable++) {
+        problem q = portable > 1 ? bounded_problem(SHAPES[s]) : random_problem(SHAPES[s]);
         q.par.variant = matlab ? DLFUMI_MATLAB : DLFUMI_PAPER;
-        q.par.portable = portable;
+        q.par.portable = portable % 2;
         check(q);
         arena_release();
       }
@@ -128,7 +129,8 @@ static void test_fit(void) { with_problems(check_fit); }
 static void test_threads(void) {
   for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++)
     for (int s = 0; s < N_SHAPES; s++) {
-      problem q = random_problem(s == 0 ? (shape){5, 2, 3, 300, 900} : SHAPES[s]);
+      const shape z = s == 0 ? (shape){5, 2, 3, 300, 900} : SHAPES[s];
+      problem q = s % 2 ? bounded_problem(z) : random_problem(z);
       q.par.variant = (dlfumi_variant)variant;
       q.par.portable = s % 2;
       problem one = twin(&q);
@@ -148,14 +150,14 @@ static void test_threads(void) {
 }
 
 static void test_carried(void) {
-  problem q = random_problem((shape){5, 2, 3, 7, 9});
+  problem q = bounded_problem((shape){5, 2, 3, 7, 9});
   double carried[10];
   dlfumi_carried(&q.par, q.x.N, q.x.N_pos, q.s.A, q.s.p, carried);
   for (int k = 0; k < 5; k++) {
     double energy = 0, sum = 0;
     for (int i = 0; i < q.x.N; i++) {
       const double p = i < q.x.N_pos ? q.s.p[i] : 0, a = code_of(&q, i)[k];
-      const double w = (i < q.x.N_pos ? q.par.psi : 1) * (k < 2 ? p : 1);
+      const double w = weight_of(&q, i) * (k < 2 ? p : 1);
       energy += w * a * a;
       sum += w * a;
     }
@@ -328,13 +330,13 @@ static double kkt_violation(const problem *q, int i) {
   for (int k = positive ? 0 : T; k < q->par.K; k++) {
     const double a = code_of(q, i)[k], full = dot(d, atom_of(q, k), r);
     const double c = k < T ? full : p * full + (1 - p) * dot(d, atom_of(q, k), r_bg);
-    worst = fmax(worst, a != 0 ? fabs(c - copysign(lambda, a)) : fabs(c) - lambda);
+    worst = fmax(worst, a != 0 ? fabs(c - copysign(lambda, a)) : (q->par.nonneg_codes ? c : fabs(c)) - lambda);
   }
   return worst;
 }
 
-static void check_exact_codes(shape z, dlfumi_solver solver, double gap, double tolerance) {
-  problem q = random_problem(z);
+static void check_exact_codes(shape z, int bounded, dlfumi_solver solver, double gap, double tolerance) {
+  problem q = bounded ? bounded_problem(z) : random_problem(z);
   q.par.variant = DLFUMI_EXACT;
   q.par.solver = solver;
   q.par.gap = gap;
@@ -343,6 +345,7 @@ static void check_exact_codes(shape z, dlfumi_solver solver, double gap, double 
   for (int i = 0; i < z.N_pos; i++) q.s.p[i] = .1 + .9 * uniform();
   CHECK(step(&q, STEP_CODES, NULL) == FUMI_OK);
   CHECK_NEAR(q.s.worst_gap, 0, 1e-10);
+  CHECK(!bounded || none_negative(q.s.A, q.par.K * q.x.N));
   for (int i = 0; i < q.x.N; i++) {
     CHECK_NEAR(kkt_violation(&q, i), 0, tolerance);
     for (int t = 0; t < z.T && i >= z.N_pos; t++) CHECK(code_of(&q, i)[t] == 0);
@@ -355,8 +358,10 @@ static void check_exact_codes(shape z, dlfumi_solver solver, double gap, double 
 static void test_exact_codes(void) {
   for (int s = 0; s < N_SHAPES; s++) {
     const shape z = SHAPES[s];
-    check_exact_codes(z, DLFUMI_ACTIVE, 1e-16, 1e-9);
-    if (z.T + z.M <= z.d) check_exact_codes(z, DLFUMI_ISTA, 1e-10, 1e-4);
+    for (int bounded = 0; bounded <= 1; bounded++) {
+      check_exact_codes(z, bounded, DLFUMI_ACTIVE, 1e-16, 1e-9);
+      if (z.T + z.M <= z.d) check_exact_codes(z, bounded, DLFUMI_ISTA, 1e-10, 1e-4);
+    }
   }
 }
 
@@ -377,8 +382,7 @@ static void test_exact_at_extreme_p(void) {
 }
 
 /* With p, cosines and old atoms frozen, neither sub-step can increase (4). */
-static void test_exact_descends(void) {
-  problem q = random_problem((shape){12, 2, 4, 30, 30});
+static void check_exact_descends(problem q) {
   q.par.variant = DLFUMI_EXACT;
   q.par.gamma = 0;
   for (int it = 0; it < 5; it++) {
@@ -392,6 +396,56 @@ static void test_exact_descends(void) {
     CHECK(terms[1][0] <= terms[0][0] * (1 + 1e-12) && terms[2][0] <= terms[1][0] * (1 + 1e-12));
   }
   arena_release();
+}
+
+static void test_exact_descends(void) {
+  check_exact_descends(random_problem((shape){12, 2, 4, 30, 30}));
+  check_exact_descends(bounded_problem((shape){12, 2, 4, 30, 30}));
+}
+
+/* An instance of weight 3 counts as three instances. */
+static void test_weight_is_a_count(void) {
+  const int d = 6, K = 5, N_pos = 8, N = 14;
+  for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++) {
+    problem one = random_problem((shape){d, 2, 3, N_pos, 6});
+    problem many = random_problem((shape){d, 2, 3, N_pos + 2, 8});
+    double *X = doubles(d * 18), *scale = doubles(18), *A = doubles(K * 18), *weight = filled(N, 1);
+    for (int j = 0; j < 18; j++) { /* the first instance of each kind is there three times */
+      const int i = j < 3 ? 0 : j < N_pos + 2 ? j - 2 : j < N_pos + 5 ? N_pos : j - 4;
+      memcpy(fumi_col(X, d, j), fumi_ccol(one.x.X, d, i), sizeof(double) * (size_t)d);
+      memcpy(fumi_col(A, K, j), code_of(&one, i), sizeof(double) * (size_t)K);
+      scale[j] = one.x.scale[i];
+    }
+    weight[0] = weight[N_pos] = 3;
+    one.par.weight = weight;
+    one.par.variant = many.par.variant = (dlfumi_variant)variant;
+    many.x.X = X, many.x.scale = scale;
+    many.s = start_state(&many.x, &many.par, one.s.D, A);
+    recorder r[2] = {{0}, {0}};
+    CHECK(fit(&one, r) == FUMI_MAXIT && fit(&many, r + 1) == FUMI_MAXIT);
+    CHECK_NEAR(worst_difference(one.s.D, many.s.D, d * K), 0, 1e-9);
+    CHECK_NEAR(worst_difference(one.s.trace, many.s.trace, DLFUMI_TERMS * one.s.n_iter), 0, 1e-9);
+    arena_release();
+  }
+}
+
+/* A prior of .5 is none; one of 0 or 1 is the probability whatever the residual, also 0 and very large. */
+static void test_prior(void) {
+  const double ends[] = {0, .5, 1}, betas[] = {2, 1e300};
+  for (int e = 0; e < 3; e++)
+    for (int b = 0; b < 2; b++) {
+      problem q = random_problem((shape){7, 2, 3, 30, 4});
+      q.par.beta = betas[b];
+      q.x.scale = memset(copied(q.x.scale, 34), 0, sizeof(double) * 3);
+      memset(q.s.A, 0, sizeof(double) * 3 * 5);
+      problem plain = twin(&q);
+      q.par.prior = filled(30, ends[e]);
+      CHECK(step(&q, STEP_EXPECT, NULL) == FUMI_OK && step(&plain, STEP_EXPECT, NULL) == FUMI_OK);
+      for (int i = 0; i < 30; i++)
+        if (ends[e] == .5) CHECK_NEAR(q.s.p[i], plain.s.p[i], 1e-15);
+        else CHECK(q.s.p[i] == ends[e]);
+      arena_release();
+    }
 }
 
 int main(void) {
@@ -413,5 +467,7 @@ int main(void) {
   RUN(test_exact_codes);
   RUN(test_exact_at_extreme_p);
   RUN(test_exact_descends);
+  RUN(test_weight_is_a_count);
+  RUN(test_prior);
   return mu_report();
 }

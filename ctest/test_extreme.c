@@ -80,7 +80,7 @@ static void check_kmeans(const fumi_data *x, const fumi_host *host) {
 static void check_codes(const fumi_data *x, int steps, const fumi_host *host) {
   const clock_t start = clock();
   double *A = doubles(K * N), gap;
-  CHECK(fumi_code(x, K, random_atoms(d, K), .05, steps, 1, 1, A, &gap, host) == FUMI_OK);
+  CHECK(fumi_code(x, K, random_atoms(d, K), .05, steps, 0, 1, 1, A, &gap, host) == FUMI_OK);
   CHECK(all_finite(A, K * N) && isfinite(gap));
   check_time(start);
 }
@@ -88,7 +88,7 @@ static void check_codes(const fumi_data *x, int steps, const fumi_host *host) {
 static void check_confidence(const fumi_data *x, int steps, const fumi_host *host) {
   const clock_t start = clock();
   double *confidence = doubles(N), *r_bg = doubles(N);
-  CHECK(dlfumi_confidence(x, T, K, random_atoms(d, K), .05, .05, steps > 0, steps, 0, 1, confidence,
+  CHECK(dlfumi_confidence(x, T, K, random_atoms(d, K), .05, .05, steps > 0, steps, 0, 0, 1, confidence,
                           r_bg, host) == FUMI_OK);
   CHECK(all_finite(confidence, N) && all_finite(r_bg, N));
   check_time(start);

@@ -39,14 +39,14 @@ static fumi_status run_start_codes(const fumi_host *host) {
 
 static fumi_status run_confidence(const fumi_host *host) {
   problem q = paper_problem();
-  return dlfumi_confidence(&q.x, q.par.T, q.par.K, q.s.D, .05, .05, 1, 0, 1, 2, doubles(q.x.N),
+  return dlfumi_confidence(&q.x, q.par.T, q.par.K, q.s.D, .05, .05, 1, 0, 0, 1, 2, doubles(q.x.N),
                            doubles(q.x.N), host);
 }
 
 static fumi_status run_code(const fumi_host *host) {
   problem q = paper_problem();
   double gap;
-  return fumi_code(&q.x, q.par.K, q.s.D, .05, 10, 1, 2, q.s.A, &gap, host);
+  return fumi_code(&q.x, q.par.K, q.s.D, .05, 10, 0, 1, 2, q.s.A, &gap, host);
 }
 
 static fumi_status run_kmeans(const fumi_host *host) {

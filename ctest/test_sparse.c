@@ -2,6 +2,8 @@
  * of new instances against many ISTA steps. */
 #include "problem.h"
 
+static int nonneg; /* the codes of the cases must not be negative */
+
 /* ---- one lasso problem and its conditions ------------------------------------------ */
 
 typedef struct {
@@ -17,8 +19,8 @@ static lasso_case make_case(int d, int K, const double *D, const double *x, doub
   lasso_case c = {.d = d, .D = D, .x = x};
   recorder r = {0};
   const fumi_host host = host_of(&r);
-  c.l = (fumi_lasso){.K = K, .ldg = ldg, .G = gram_of(d, K, D, ldg), .lambda = lambda, .p = 1,
-                     .norm2 = dot(d, x, x), .gap = 1e-12};
+  c.l = (fumi_lasso){.K = K, .ldg = ldg, .nonneg = nonneg, .G = gram_of(d, K, D, ldg), .lambda = lambda,
+                     .p = 1, .norm2 = dot(d, x, x), .gap = 1e-12};
   CHECK(fumi_lasso_init(&c.w, fumi_choose_kernel(0), K, &host) == FUMI_OK);
   for (int k = 0; k < K; k++) {
     c.w.b[k] = dot(d, fumi_ccol(D, d, k), x);
@@ -42,7 +44,8 @@ static void weighted_residual(const lasso_case *c, double p, double *r) {
   }
 }
 
-/* How far the codes are from the optimum: 0 <= q_k sign(a_k) = lambda, or |q_k| <= lambda.
+/* How far the codes are from the optimum: 0 <= q_k sign(a_k) = lambda, or |q_k| <= lambda, but q_k <= lambda
+ * if codes must not be negative; infinitely if one is all the same.
  * The weight p of a target row is divided out, so that a small p hides nothing. */
 static double kkt_violation(const lasso_case *c) {
   double *r_target = doubles(c->d), *r_background = doubles(c->d), worst = 0;
@@ -52,7 +55,8 @@ static double kkt_violation(const lasso_case *c) {
     if (k < c->l.T && c->l.p < 1e-15) continue; /* such a row weighs nothing */
     const double a = c->w.a[k];
     const double q = dot(c->d, fumi_ccol(c->D, c->d, k), k < c->l.T ? r_target : r_background);
-    const double e = a != 0 ? fabs(q - copysign(c->l.lambda, a)) : fabs(q) - c->l.lambda;
+    const double zero = (c->l.nonneg ? q : fabs(q)) - c->l.lambda;
+    const double e = c->l.nonneg && a < 0 ? HUGE_VAL : a != 0 ? fabs(q - copysign(c->l.lambda, a)) : zero;
     if (!(e <= worst)) worst = isnan(e) ? HUGE_VAL : e;
   }
   return worst;
@@ -74,7 +78,7 @@ static void test_identity_dictionary(void) {
   for (int k = 0; k < K; k++) D[k + K * k] = 1;
   lasso_case c = make_case(K, K, D, random_atoms(K, 1), .2);
   check_optimum(&c);
-  for (int k = 0; k < K; k++) CHECK_NEAR(c.w.a[k], soft(c.x[k], .2), 1e-15);
+  for (int k = 0; k < K; k++) CHECK_NEAR(c.w.a[k], nonneg ? soft_positive(c.x[k], .2) : soft(c.x[k], .2), 1e-15);
   arena_release();
 }
 
@@ -241,7 +245,7 @@ static void test_gap(void) {
   for (int repeat = 0; repeat < 10; repeat++) {
     lasso_case c = random_case(15, 6, .05);
     const double from_zero = fumi_lasso_gap(&c.l, &c.w);
-    CHECK(from_zero > 0 && from_zero <= 1);
+    CHECK(from_zero >= 0 && from_zero <= 1 && (nonneg || from_zero > 0));
     check_optimum(&c);
     CHECK_NEAR(fumi_lasso_gap(&c.l, &c.w), 0, 1e-12);
     arena_release();
@@ -288,9 +292,9 @@ static void check_code(int d, int K, int N, int portable) {
   double *exact = doubles((ptrdiff_t)K * N), *ista = doubles((ptrdiff_t)K * N), gap, no_gap;
   recorder r = {0};
   const fumi_host host = host_of(&r);
-  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, portable, 2, exact, &gap,
-                  &host) == FUMI_OK);
-  CHECK(fumi_code(&x, K, D, lambda, 4000, portable, 2, ista, &no_gap, &host) == FUMI_OK);
+  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, nonneg, portable, 2, exact,
+                  &gap, &host) == FUMI_OK);
+  CHECK(fumi_code(&x, K, D, lambda, 4000, nonneg, portable, 2, ista, &no_gap, &host) == FUMI_OK);
   CHECK_NEAR(worst_difference(exact, ista, (ptrdiff_t)K * N), 0, 1e-9);
   CHECK(gap <= 1e-9 && no_gap == 0);
   arena_release();
@@ -305,20 +309,22 @@ static void test_code(void) {
 }
 
 int main(void) {
-  RUN(test_identity_dictionary);
-  RUN(test_random_problems);
-  RUN(test_weights);
-  RUN(test_small_weights);
-  RUN(test_more_atoms_than_features);
-  RUN(test_duplicate_atoms);
-  RUN(test_all_atoms_twice);
-  RUN(test_restart_at_the_optimum);
-  RUN(test_zero_atoms);
-  RUN(test_zero_instance);
-  RUN(test_least_squares);
-  RUN(test_warm_start);
-  RUN(test_gap);
+  for (nonneg = 0; nonneg <= 1; nonneg++) {
+    RUN(test_identity_dictionary);
+    RUN(test_random_problems);
+    RUN(test_weights);
+    RUN(test_small_weights);
+    RUN(test_more_atoms_than_features);
+    RUN(test_duplicate_atoms);
+    RUN(test_all_atoms_twice);
+    RUN(test_restart_at_the_optimum);
+    RUN(test_zero_atoms);
+    RUN(test_zero_instance);
+    RUN(test_least_squares);
+    RUN(test_warm_start);
+    RUN(test_gap);
+    RUN(test_code);
+  }
   RUN(test_largest_eigenvalue);
-  RUN(test_code);
   return mu_report();
 }

@@ -140,9 +140,10 @@ fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_t
 
 /* ---- core_sparse.c: exact codes -------------------------------------------- */
 /* min_a .5 a'Qa - c'a + sum_k penalty_k |a_k|, where atoms k < T are weighted by
- * p: Q_kl = p G_kl if k or l < T, c_k = p b_k and penalty_k = p lambda if k < T. */
+ * p: Q_kl = p G_kl if k or l < T, c_k = p b_k and penalty_k = p lambda if k < T;
+ * over a >= 0 if nonneg. */
 typedef struct {
-  int K, T, ldg;
+  int K, T, ldg, nonneg;
   const double *G;
   double lambda, p, norm2, gap; /* stop at this relative duality gap */
 } fumi_lasso;
@@ -165,7 +166,7 @@ double fumi_lasso_gap(const fumi_lasso *problem, fumi_lasso_work *w);
 /* codes of a block, from 0, on the atoms k0 .. k0 + K - 1 of its dictionary: exact
  * for steps = 0, else that many ISTA steps with threshold lambda */
 typedef struct {
-  int K, ldg, steps;
+  int K, ldg, steps, nonneg;
   const double *G; /* Gram matrix of those atoms */
   double lambda, eta, worst_gap;
   double *H, *spare;
@@ -173,7 +174,7 @@ typedef struct {
 } fumi_coder;
 
 fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, const double *G,
-                            int ldg, double lambda, int steps, const fumi_host *host);
+                            int ldg, double lambda, int steps, int nonneg, const fumi_host *host);
 /* the same coder for another thread */
 fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kernel *kernel,
                             const fumi_host *host);
@@ -182,7 +183,7 @@ void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0);
 double fumi_coder_work(const fumi_coder *c, int d);
 
 /* codes of every instance on D, K x N */
-fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps,
+fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,
                       int portable, int threads, double *A, double *worst_gap, const fumi_host *host);
 
 /* ---- core_kmeans.c ---------------------------------------------------------- */
@@ -201,7 +202,10 @@ typedef struct {
   dlfumi_solver solver;
   dlfumi_dead dead;
   int T, M, K, inner, max_iter, absolute_tol, portable, threads;
+  int nonneg_codes, nonneg_atoms; /* they must not be negative, and are not at the start */
   double lambda, beta, gamma, psi, tol, gap;
+  const double *weight; /* of each instance, beside psi; NULL: 1 */
+  const double *prior;  /* P(z_i = 1) before x_i is seen, of the instances of positive bags; NULL: .5 */
 } dlfumi_param;
 
 enum { DLFUMI_TERMS = 4 }; /* objective, reconstruction, sparsity, incoherence */
@@ -272,8 +276,8 @@ fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D
 
 /* eq. 7 for each instance, and r_bg = ||x - D- a-||^2; separate: a- codes x on D- alone */
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
-                              double lambda_separate, int separate, int steps, int portable,
-                              int threads, double *confidence, double *r_bg, const fumi_host *host);
+                              double lambda_separate, int separate, int steps, int nonneg,
+                              int portable, int threads, double *confidence, double *r_bg, const fumi_host *host);
 
 /* ---- core_dd.c: diverse density and EM-DD ------------------------------------ */
 typedef enum { DD_NOISY_OR, DD_MOST_LIKELY_CAUSE } dd_model;

@@ -56,6 +56,11 @@ static fumi_status take(const fumi_host *host, size_t n, double **const *arrays,
   return FUMI_OK;
 }
 
+/* w_i of (4). DEVIATES D8: times a weight of the instance, if there is one. */
+static double weight_of(const dlfumi_param *par, int positive, int i) {
+  return (positive ? par->psi : 1) * (par->weight ? par->weight[i] : 1);
+}
+
 static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
   const ptrdiff_t nb = fumi_block_size(w->x->d), K = w->par->K, T = w->par->T;
   const fumi_kernel *kernel = fumi_choose_kernel(w->par->portable);
@@ -104,7 +109,7 @@ static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_pa
   if (status != FUMI_OK || !w->taken) return FUMI_ENOMEM;
   memset(w->p_done, 0, sizeof(double) * (size_t)x->N_pos);
   for (int i = 0; i < x->N; i++)
-    w->group->energy += (i < x->N_pos ? par->psi : 1) * w->worker->block.norm2[i];
+    w->group->energy += weight_of(par, i < x->N_pos, i) * w->worker->block.norm2[i];
   return FUMI_OK;
 }
 
@@ -140,15 +145,23 @@ static fumi_status prepare_dictionary(dlfumi_work *w, const double *D) {
 
 /* ---- steps on a block ------------------------------------------------------------ */
 
+/* DEVIATES D6: odds of (6), exp(beta r) - 1, times those of the prior; nothing is learnt of a prior of 0 or 1 */
+static double with_prior(double prior, double beta_r) {
+  const double yes = -expm1(-beta_r) * prior, no = exp(-beta_r) * (1 - prior);
+  return yes + no > 0 ? yes / (yes + no) : prior;
+}
+
 /* (6): P(z_i = 1) = 1 - exp(-beta ||x_i - D- a_i-||^2); v->r_bg holds the norms */
 static void block_expect(dlfumi_worker *v, double *p) {
   const fumi_block *b = &v->block;
-  for (int i = 0; i < b->n; i++) p[b->first + i] = -expm1(-v->w->par->beta * v->r_bg[i]);
+  const double beta = v->w->par->beta, *prior = v->w->par->prior;
+  for (int i = 0; i < b->n; i++)
+    p[b->first + i] = prior ? with_prior(prior[b->first + i], beta * v->r_bg[i]) : -expm1(-beta * v->r_bg[i]);
 }
 
 static void ista_negative(dlfumi_worker *v, double lambda) {
   fumi_block *b = &v->block;
-  const double threshold[] = {lambda, fumi_below(lambda, 0)};
+  const double threshold[] = {lambda, fumi_below(lambda, v->w->par->nonneg_codes)};
   const ptrdiff_t size = (ptrdiff_t)v->w->par->M * b->kernel->lanes;
   for (int tile = 0; tile < b->tiles; tile++)
     b->kernel->ista(v->w->par->M, v->w->par->inner, v->w->H_negative, v->w->eta_negative, b->B + tile * size,
@@ -157,7 +170,7 @@ static void ista_negative(dlfumi_worker *v, double lambda) {
 
 static void ista_positive(dlfumi_worker *v, const double *p, double lambda) {
   fumi_block *b = &v->block;
-  const double threshold[] = {lambda, fumi_below(lambda, 0)};
+  const double threshold[] = {lambda, fumi_below(lambda, v->w->par->nonneg_codes)};
   const int T = v->w->par->T, M = v->w->par->M, K = v->w->par->K, lanes = b->kernel->lanes;
   for (int i = 0; i < b->tiles * lanes; i++) v->p_lanes[i] = i < b->n ? p[b->first + i] : 0;
   for (int tile = 0; tile < b->tiles; tile++) {
@@ -182,7 +195,7 @@ static fumi_lasso load_lasso(dlfumi_worker *v, const double *p, int i) {
     v->lasso.b[k] = b->B[lane + k * lanes];
     v->lasso.a[k] = b->A[lane + k * lanes];
   }
-  return (fumi_lasso){.K = rows, .T = k0 ? 0 : v->w->par->T, .ldg = b->K,
+  return (fumi_lasso){.K = rows, .T = k0 ? 0 : v->w->par->T, .ldg = b->K, .nonneg = v->w->par->nonneg_codes,
                       .G = fumi_ccol(b->G, b->K, k0) + k0, .lambda = v->w->par->lambda,
                       .p = k0 ? 1 : p[b->first + i], .norm2 = b->norm2[b->first + i],
                       .gap = v->w->par->gap};
@@ -235,10 +248,10 @@ static void block_codes(dlfumi_worker *v, const double *p) {
 /* First term of (4); v->r_bg and v->r_full hold the residuals. */
 static void block_reconstruction(dlfumi_worker *v, const double *p) {
   const fumi_block *b = &v->block;
-  const double weight = b->k0 ? 1 : v->w->par->psi;
   double reconstruction = 0;
   for (int i = 0; i < b->n; i++) {
     const double pi = b->k0 ? 0 : p[b->first + i], full = b->k0 ? 0 : v->r_full[i];
+    const double weight = weight_of(v->w->par, !b->k0, b->first + i);
     reconstruction += .5 * weight * (pi * full + (1 - pi) * v->r_bg[i]);
   }
   v->sums->reconstruction += reconstruction;
@@ -248,29 +261,28 @@ static void block_reconstruction(dlfumi_worker *v, const double *p) {
 static void block_l1(dlfumi_worker *v, const double *p) {
   const fumi_block *b = &v->block;
   const int rows = b->K - b->k0, T = b->k0 ? 0 : v->w->par->T, lanes = b->kernel->lanes;
-  const double weight = b->k0 ? 1 : v->w->par->psi;
   double l1 = 0;
   for (int i = 0; i < b->n; i++) {
     const double *lane = b->A + fumi_at(lanes, rows, 0, i);
     double target = 0, background = 0;
     for (int k = 0; k < T; k++) target += fabs(lane[k * lanes]);
     for (int k = T; k < rows; k++) background += fabs(lane[k * lanes]);
-    l1 += weight * ((T ? p[b->first + i] : 0) * target + background);
+    l1 += weight_of(v->w->par, !b->k0, b->first + i) * ((T ? p[b->first + i] : 0) * target + background);
   }
   v->sums->l1 += l1;
 }
 
-/* W_t = p a_t and W_k = psi a_k (a_k in negative bags), each times factor[i] if given */
+/* W_t = p a_t and W_k = psi a_k (a_k in negative bags), each times the instance's weight and factor[i] if given */
 static void weigh_codes(dlfumi_worker *v, const double *p, const double *factor) {
   fumi_block *b = &v->block;
   const int T = b->k0 ? 0 : v->w->par->T, rows = b->K - b->k0, lanes = b->kernel->lanes;
-  const double weight = b->k0 ? 1 : v->w->par->psi;
+  const double psi = b->k0 ? 1 : v->w->par->psi, *weight = v->w->par->weight;
   for (int i = 0; i < b->tiles * lanes; i++) {
     const ptrdiff_t lane = fumi_at(lanes, rows, 0, i);
-    const double f = i >= b->n ? 0 : factor ? factor[b->first + i] : 1;
+    const double f = i >= b->n ? 0 : (factor ? factor[b->first + i] : 1) * (weight ? weight[b->first + i] : 1);
     const double pi = T && i < b->n ? p[b->first + i] : 0;
     for (int k = 0; k < T; k++) b->W[lane + k * lanes] = f * pi * b->A[lane + k * lanes];
-    for (int k = T; k < rows; k++) b->W[lane + k * lanes] = f * weight * b->A[lane + k * lanes];
+    for (int k = T; k < rows; k++) b->W[lane + k * lanes] = f * psi * b->A[lane + k * lanes];
   }
 }
 
@@ -506,6 +518,12 @@ static int atoms_left(const dlfumi_update *f, int from, int end) {
   return n;
 }
 
+/* DEVIATES D7: the numerator, without its negative part if atoms must not be negative; returns its norm. */
+static double bound_numerator(dlfumi_update *f) {
+  for (int r = 0; r < f->d && f->par->nonneg_atoms; r++) f->numerator[r] = fmax(f->numerator[r], 0);
+  return la_nrm2(f->d, f->numerator);
+}
+
 /* DEVIATES D3: an atom that no code uses would be 0/0 in (8) and (9). */
 static void revive_atom(dlfumi_update *f, int k) {
   const int d = f->d, T = f->par->T, target = k < T;
@@ -517,14 +535,14 @@ static void revive_atom(dlfumi_update *f, int k) {
     memset(atom, 0, sizeof(double) * (size_t)d);
   if (f->par->dead != DLFUMI_RESAMPLE) return;
   if (!f->keeper->worst(f->keeper->ctx, target, f->D_old, f->numerator)) return;
-  const double norm = la_nrm2(d, f->numerator);
-  for (int r = 0; r < d; r++) atom[r] = f->numerator[r] / norm;
+  const double norm = bound_numerator(f);
+  for (int r = 0; r < d && norm > 0; r++) atom[r] = f->numerator[r] / norm;
 }
 
 /* The atom is its numerator brought to norm 1: the denominators of (8) and (9) cancel. */
 static void normalise_atom(dlfumi_update *f, int k) {
   const int d = f->d;
-  const double usage = f->sums.S[k + (ptrdiff_t)f->par->K * k], norm = la_nrm2(d, f->numerator);
+  const double usage = f->sums.S[k + (ptrdiff_t)f->par->K * k], norm = bound_numerator(f);
   if (!(usage > DBL_EPSILON * DBL_EPSILON * f->sums.energy) || !(norm > 0) || !isfinite(norm)) {
     revive_atom(f, k);
     return;
@@ -684,7 +702,7 @@ void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, 
                     double *carried) {
   memset(carried, 0, sizeof(double) * 2 * (size_t)par->K);
   for (int i = 0; i < N; i++) {
-    const double *a = fumi_ccol(A, par->K, i), weight = i < N_pos ? par->psi : 1;
+    const double *a = fumi_ccol(A, par->K, i), weight = weight_of(par, i < N_pos, i);
     for (int k = 0; k < par->K; k++) {
       const double wa = weight * (k < par->T ? (i < N_pos ? p[i] : 0) : 1) * a[k];
       carried[2 * k] += wa * a[k];
@@ -826,8 +844,8 @@ static void confidence_task(void *ctx, int thread, int group, int j) {
 }
 
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
-                              double lambda_separate, int separate, int steps, int portable,
-                              int threads, double *confidence, double *r_bg, const fumi_host *host) {
+                              double lambda_separate, int separate, int steps, int nonneg,
+                              int portable, int threads, double *confidence, double *r_bg, const fumi_host *host) {
   const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
   confidence_work w = {.x = x, .T = T, .separate = separate, .confidence = confidence, .r_bg = r_bg};
@@ -836,10 +854,10 @@ fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D,
   if (status != FUMI_OK || !G) return FUMI_ENOMEM;
   la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
   w.block->D = D, w.block->G = G;
-  status = fumi_coder_init(w.joint, w.block->kernel, K, G, K, lambda, steps, host);
+  status = fumi_coder_init(w.joint, w.block->kernel, K, G, K, lambda, steps, nonneg, host);
   if (status == FUMI_OK)
     status = fumi_coder_init(w.background, w.block->kernel, K - T, fumi_ccol(G, K, T) + T, K,
-                             lambda_separate, steps, host);
+                             lambda_separate, steps, nonneg, host);
   for (int t = 0; t < n_threads && status == FUMI_OK; t++) {
     if (t > 0) status = fumi_block_twin(w.block + t, w.block, host);
     if (t > 0 && status == FUMI_OK) status = fumi_coder_twin(w.joint + t, w.joint, w.block->kernel, host);

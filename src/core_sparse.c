@@ -6,7 +6,8 @@
  * that grows with the set and is rebuilt from the row of an atom that leaves. An
  * atom that depends on the active ones takes the place of one of them. The weight of
  * an atom divides out of q_k = c_k - (Qa)_k and of its penalty, so that every atom is
- * held against lambda. What cycles or rounds is handed to coordinate descent. The
+ * held against lambda. Codes that must not be negative are the same search in which
+ * only a q_k > 0 pulls an atom in. What cycles or rounds is handed to coordinate descent. The
  * duality gap tells how exact a code is. */
 #include "core.h"
 
@@ -29,6 +30,16 @@ fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K
 
 static double weight(const fumi_lasso *l, int k) { return k < l->T ? l->p : 1; }
 
+/* How strongly correlation q pulls a code away from 0. */
+static double pull(const fumi_lasso *l, double q) { return l->nonneg ? q : fabs(q); }
+
+static double strongest_pull(const fumi_lasso *l, const fumi_lasso_work *w) {
+  if (!l->nonneg) return w->kernel->peak(l->K, w->q);
+  double most = 0;
+  for (int k = 0; k < l->K; k++) most = fmax(most, w->q[k]);
+  return most;
+}
+
 static double dot(int n, const double *x, const double *y) {
   double s0 = 0, s1 = 0;
   for (int i = 0; i + 1 < n; i += 2) s0 += x[i] * y[i], s1 += x[i + 1] * y[i + 1];
@@ -44,6 +55,7 @@ static int find_active(const fumi_lasso *l, fumi_lasso_work *w) {
   int n = 0;
   for (int k = 0; k < l->K; k++) {
     if (k < first || l->G[k + (ptrdiff_t)l->ldg * k] <= 0) w->a[k] = 0; /* without weight, or of zeros */
+    if (l->nonneg && w->a[k] < 0) w->a[k] = 0;
     if (w->a[k] == 0) continue;
     w->active[n] = k;
     w->sign[n++] = w->a[k] > 0 ? 1 : -1;
@@ -63,18 +75,18 @@ static void correlations(const fumi_lasso *l, fumi_lasso_work *w, int n) {
   }
 }
 
-/* Without a penalty the dual has no interior: the largest |q_k| beside the largest |c_k|. */
+/* Without a penalty the dual has no interior: the largest |q_k|, but for a code of 0 its pull, beside |c_k|. */
 static double largest_correlation(const fumi_lasso *l, const fumi_lasso_work *w) {
   double q = 0, c = 0;
   for (int k = first_atom(l); k < l->K; k++) {
-    q = fmax(q, weight(l, k) * fabs(w->q[k]));
+    q = fmax(q, weight(l, k) * (w->a[k] == 0 ? pull(l, w->q[k]) : fabs(w->q[k])));
     c = fmax(c, weight(l, k) * fabs(w->b[k]));
   }
   return c > 0 ? q / c : 0;
 }
 
 /* Primal minus dual over primal. The dual point is the residual shrunk until
- * |q_k| <= lambda for every atom. Needs w->q. */
+ * no atom is pulled by more than lambda. Needs w->q. */
 static double relative_gap(const fumi_lasso *l, const fumi_lasso_work *w, int n) {
   if (l->lambda == 0) return largest_correlation(l, w);
   double ac = 0, aq = 0, l1 = 0;
@@ -85,7 +97,7 @@ static double relative_gap(const fumi_lasso *l, const fumi_lasso_work *w, int n)
     aq += wa * w->q[k];
     l1 += l->lambda * fabs(wa);
   }
-  const double largest = w->kernel->peak(l->K, w->q);
+  const double largest = strongest_pull(l, w);
   const double shrink = largest > l->lambda ? l->lambda / largest : 1;
   const double rr = l->norm2 - ac - aq, primal = .5 * rr + l1;
   const double dual = shrink * (l->norm2 - ac) - .5 * shrink * shrink * rr;
@@ -184,13 +196,13 @@ static int minimise_active(const fumi_lasso *l, fumi_lasso_work *w, int n, int f
   return 0;
 }
 
-/* The inactive atom with the largest |q_k| > lambda, or -1. */
+/* The inactive atom with the strongest pull, if that is above lambda, or -1. */
 static int worst_violation(const fumi_lasso *l, fumi_lasso_work *w, int n, double rounding) {
   for (int i = 0; i < n; i++) w->z[i] = w->q[w->active[i]], w->q[w->active[i]] = 0;
-  const double most = w->kernel->peak(l->K, w->q);
+  const double most = strongest_pull(l, w);
   int worst = -1;
   if (most > l->lambda + rounding)
-    for (worst = 0; fabs(w->q[worst]) != most;) worst++;
+    for (worst = 0; pull(l, w->q[worst]) != most;) worst++;
   for (int i = 0; i < n; i++) w->q[w->active[i]] = w->z[i];
   return worst;
 }
@@ -202,7 +214,7 @@ static double sweep(const fumi_lasso *l, fumi_lasso_work *w) {
   for (int k = first; k < l->K; k++) {
     const double *g = l->G + (ptrdiff_t)l->ldg * k;
     if (g[k] <= 0) continue;
-    const double t = w->q[k] + g[k] * w->a[k], size = fabs(t) - l->lambda;
+    const double t = w->q[k] + g[k] * w->a[k], size = pull(l, t) - l->lambda;
     const double change = (size > 0 ? copysign(size, t) / g[k] : 0) - w->a[k];
     w->a[k] += change;
     for (int j = first; j < l->T; j++) w->q[j] -= change * g[j];
@@ -275,8 +287,8 @@ double fumi_coder_work(const fumi_coder *c, int d) {
 }
 
 fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, const double *G,
-                            int ldg, double lambda, int steps, const fumi_host *host) {
-  const fumi_coder plain = {.K = K, .ldg = ldg, .steps = steps, .G = G, .lambda = lambda};
+                            int ldg, double lambda, int steps, int nonneg, const fumi_host *host) {
+  const fumi_coder plain = {.K = K, .ldg = ldg, .steps = steps, .nonneg = nonneg, .G = G, .lambda = lambda};
   fumi_status status = fumi_coder_twin(c, &plain, kernel, host);
   c->H = fumi_doubles(host, (ptrdiff_t)K * (K + FUMI_PANEL));
   double *work = fumi_doubles(host, fumi_eigen_work(K));
@@ -297,7 +309,7 @@ static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
   for (int i = b->n; i < b->tiles * lanes; i++)
     for (int k = 0; k < c->K; k++) b->A[fumi_at(lanes, b->K, k0 + k, i)] = 0;
   for (int i = 0; i < b->n; i++) {
-    const fumi_lasso l = {.K = c->K, .ldg = c->ldg, .G = c->G, .lambda = c->lambda, .p = 1,
+    const fumi_lasso l = {.K = c->K, .ldg = c->ldg, .nonneg = c->nonneg, .G = c->G, .lambda = c->lambda, .p = 1,
                           .norm2 = b->norm2[b->first + i], .gap = 1e-9};
     const ptrdiff_t lane = fumi_at(lanes, b->K, k0, i);
     for (int k = 0; k < c->K; k++) w->b[k] = b->B[lane + k * lanes], w->a[k] = 0;
@@ -309,7 +321,7 @@ static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
 
 static void code_ista(fumi_coder *c, fumi_block *b, int k0) {
   const int lanes = b->kernel->lanes;
-  const double threshold[] = {c->lambda, fumi_below(c->lambda, 0)};
+  const double threshold[] = {c->lambda, fumi_below(c->lambda, c->nonneg)};
   for (int tile = 0; tile < b->tiles; tile++) {
     const ptrdiff_t at = ((ptrdiff_t)tile * b->K + k0) * lanes;
     memset(b->A + at, 0, sizeof(double) * (size_t)(c->K * lanes));
@@ -338,7 +350,7 @@ static void code_task(void *ctx, int thread, int group, int j) {
   fumi_block_store(b, w->A);
 }
 
-fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps,
+fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,
                       int portable, int threads, double *A, double *worst_gap, const fumi_host *host) {
   const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
@@ -348,7 +360,7 @@ fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda,
   if (status != FUMI_OK || !G) return FUMI_ENOMEM;
   la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
   w.block->D = D, w.block->G = G;
-  status = fumi_coder_init(w.coder, w.block->kernel, K, G, K, lambda, steps, host);
+  status = fumi_coder_init(w.coder, w.block->kernel, K, G, K, lambda, steps, nonneg, host);
   for (int t = 1; t < n_threads && status == FUMI_OK; t++) {
     status = fumi_block_twin(w.block + t, w.block, host);
     if (status == FUMI_OK) status = fumi_coder_twin(w.coder + t, w.coder, w.block->kernel, host);

@@ -74,7 +74,7 @@ static fumi_data read_data(SEXP X, SEXP scale, SEXP n_positive) {
 
 /* The order is that of dlfumi_par() in R/dlfumi.R. */
 static dlfumi_param read_param(SEXP par, int K) {
-  GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 15);
+  GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 17);
   const double *v = REAL_RO(par);
   const int T = (int)v[3];
   GLUE_ASSERT(T >= 1 && T < K);
@@ -82,7 +82,22 @@ static dlfumi_param read_param(SEXP par, int K) {
                         .dead = (dlfumi_dead)v[2], .T = T, .M = K - T, .K = K,
                         .inner = (int)v[4], .max_iter = (int)v[5], .absolute_tol = (int)v[6],
                         .portable = (int)v[7], .lambda = v[8], .beta = v[9], .gamma = v[10],
-                        .psi = v[11], .tol = v[12], .gap = v[13], .threads = (int)v[14]};
+                        .psi = v[11], .tol = v[12], .gap = v[13], .threads = (int)v[14],
+                        .nonneg_codes = (int)v[15], .nonneg_atoms = (int)v[16]};
+}
+
+/* n numbers, or NULL for NULL */
+static const double *read_optional(SEXP value, int n) {
+  if (value == R_NilValue) return NULL;
+  GLUE_ASSERT(TYPEOF(value) == REALSXP && XLENGTH(value) == n);
+  return REAL_RO(value);
+}
+
+static dlfumi_param read_weighted_param(SEXP par, int K, const fumi_data *x, SEXP weight, SEXP prior) {
+  dlfumi_param param = read_param(par, K);
+  param.weight = read_optional(weight, x->N);
+  param.prior = read_optional(prior, x->N_pos);
+  return param;
 }
 
 static SEXP named_list(int n, const char *const *names, SEXP *values) {
@@ -179,11 +194,11 @@ static dlfumi_state make_state(SEXP D, SEXP A, SEXP p, SEXP trace, SEXP n_dead) 
 
 /* The codes of the start are handed over: the core works in them, and they are returned. */
 static SEXP ffi_dlfumi_fit(SEXP X, SEXP scale, SEXP n_positive, SEXP D0, SEXP A0, SEXP par,
-                           SEXP report) {
+                           SEXP weight, SEXP prior, SEXP report) {
   const fumi_data x = read_data(X, scale, n_positive);
   GLUE_ASSERT(is_matrix(D0, x.d, -1) && is_matrix(A0, Rf_ncols(D0), x.N));
   const int K = Rf_ncols(D0);
-  const dlfumi_param param = read_param(par, K);
+  const dlfumi_param param = read_weighted_param(par, K, &x, weight, prior);
   const fumi_host host = make_host(report);
   SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(A0);
   SEXP p = PROTECT(Rf_allocVector(REALSXP, x.N_pos));
@@ -200,9 +215,10 @@ static SEXP ffi_dlfumi_fit(SEXP X, SEXP scale, SEXP n_positive, SEXP D0, SEXP A0
   return out;
 }
 
-static SEXP ffi_dlfumi_carried(SEXP A, SEXP p, SEXP n_target, SEXP psi) {
+static SEXP ffi_dlfumi_carried(SEXP A, SEXP p, SEXP n_target, SEXP psi, SEXP weight) {
   GLUE_ASSERT(is_matrix(A, -1, -1) && TYPEOF(p) == REALSXP && XLENGTH(p) <= Rf_ncols(A));
-  const dlfumi_param par = {.T = Rf_asInteger(n_target), .K = Rf_nrows(A), .psi = Rf_asReal(psi)};
+  const dlfumi_param par = {.T = Rf_asInteger(n_target), .K = Rf_nrows(A), .psi = Rf_asReal(psi),
+                            .weight = read_optional(weight, Rf_ncols(A))};
   SEXP carried = PROTECT(Rf_allocMatrix(REALSXP, 2, par.K));
   dlfumi_carried(&par, Rf_ncols(A), Rf_length(p), REAL_RO(A), REAL_RO(p), REAL(carried));
   UNPROTECT(1);
@@ -310,12 +326,12 @@ static SEXP ffi_dlfumi_fit_kept(SEXP D0, SEXP par, SEXP report, SEXP pass, SEXP 
 
 /* One pass over a part of the instances. p: for this pass; out: of it, and for the next one. */
 static SEXP ffi_dlfumi_pass(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D, SEXP A0, SEXP p0,
-                            SEXP par) {
+                            SEXP par, SEXP weight, SEXP prior) {
   const fumi_data x = read_data(X, scale, n_positive);
   const int K = Rf_ncols(D);
   GLUE_ASSERT(is_matrix(D, x.d, -1) && is_matrix(A0, K, x.N));
   GLUE_ASSERT(TYPEOF(p0) == REALSXP && XLENGTH(p0) == x.N_pos);
-  const dlfumi_param param = read_param(par, K);
+  const dlfumi_param param = read_weighted_param(par, K, &x, weight, prior);
   const fumi_host host = make_host(R_NilValue);
   SEXP A = PROTECT(Rf_duplicate(A0)), p = PROTECT(Rf_allocVector(REALSXP, x.N_pos));
   SEXP p_next = PROTECT(Rf_duplicate(p0)), U = PROTECT(Rf_allocMatrix(REALSXP, x.d, K));
@@ -362,12 +378,12 @@ static SEXP ffi_dlfumi_worst(SEXP X, SEXP scale, SEXP n_positive, SEXP target, S
 }
 
 static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D_old, SEXP D0,
-                            SEXP A0, SEXP p0, SEXP par) {
+                            SEXP A0, SEXP p0, SEXP par, SEXP weight, SEXP prior) {
   const fumi_data x = read_data(X, scale, n_positive);
   const int K = Rf_ncols(D0);
   GLUE_ASSERT(is_matrix(D0, x.d, -1) && is_matrix(D_old, x.d, K) && is_matrix(A0, K, x.N));
   GLUE_ASSERT(TYPEOF(p0) == REALSXP && XLENGTH(p0) == x.N_pos);
-  const dlfumi_param param = read_param(par, K);
+  const dlfumi_param param = read_weighted_param(par, K, &x, weight, prior);
   const fumi_host host = make_host(R_NilValue);
   SEXP D = PROTECT(Rf_duplicate(D0)), A = PROTECT(Rf_duplicate(A0)), p = PROTECT(Rf_duplicate(p0));
   SEXP terms = PROTECT(Rf_allocVector(REALSXP, DLFUMI_TERMS));
@@ -385,7 +401,7 @@ static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP
   return out;
 }
 
-static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP portable,
+static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP nonneg, SEXP portable,
                      SEXP threads) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
@@ -394,7 +410,7 @@ static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP p
   double worst_gap = 0;
   SEXP A = PROTECT(Rf_allocMatrix(REALSXP, Rf_ncols(D), x.N));
   const fumi_status status =
-      fumi_code(&x, Rf_ncols(D), REAL_RO(D), Rf_asReal(lambda), Rf_asInteger(steps),
+      fumi_code(&x, Rf_ncols(D), REAL_RO(D), Rf_asReal(lambda), Rf_asInteger(steps), Rf_asLogical(nonneg),
                 Rf_asLogical(portable), Rf_asInteger(threads), REAL(A), &worst_gap, &host);
   SEXP values[] = {A, PROTECT(Rf_ScalarReal(worst_gap)), PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"codes", "worst_gap", "status"};
@@ -405,7 +421,7 @@ static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP p
 
 /* lambda: of the joint code, and of the code on the background atoms alone */
 static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEXP lambda,
-                                  SEXP separate, SEXP steps, SEXP portable, SEXP threads) {
+                                  SEXP separate, SEXP steps, SEXP nonneg, SEXP portable, SEXP threads) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
   const int T = Rf_asInteger(n_target), K = Rf_ncols(D);
@@ -416,8 +432,8 @@ static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEX
   SEXP r_bg = PROTECT(Rf_allocVector(REALSXP, x.N));
   const fumi_status status = dlfumi_confidence(
       &x, T, K, REAL_RO(D), REAL_RO(lambda)[0], REAL_RO(lambda)[1], Rf_asLogical(separate),
-      Rf_asInteger(steps), Rf_asLogical(portable), Rf_asInteger(threads), REAL(confidence), REAL(r_bg),
-      &host);
+      Rf_asInteger(steps), Rf_asLogical(nonneg), Rf_asLogical(portable), Rf_asInteger(threads),
+      REAL(confidence), REAL(r_bg), &host);
   SEXP values[] = {confidence, r_bg, PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"confidence", "r_bg", "status"};
   SEXP out = named_list(3, names, values);
@@ -585,18 +601,18 @@ static SEXP ffi_kernel_name(SEXP portable) {
 
 static const R_CallMethodDef entries[] = {
     ENTRY(ffi_arrange, 5),
-    ENTRY(ffi_code, 7),
+    ENTRY(ffi_code, 8),
     ENTRY(ffi_dd_moments, 3),
     ENTRY(ffi_dd_objective, 7),
     ENTRY(ffi_dd_quadratic, 4),
     ENTRY(ffi_dd_select, 3),
-    ENTRY(ffi_dlfumi_carried, 4),
-    ENTRY(ffi_dlfumi_confidence, 9),
-    ENTRY(ffi_dlfumi_fit, 7),
+    ENTRY(ffi_dlfumi_carried, 5),
+    ENTRY(ffi_dlfumi_confidence, 10),
+    ENTRY(ffi_dlfumi_fit, 9),
     ENTRY(ffi_dlfumi_fit_kept, 5),
-    ENTRY(ffi_dlfumi_pass, 8),
+    ENTRY(ffi_dlfumi_pass, 10),
     ENTRY(ffi_dlfumi_start_codes, 6),
-    ENTRY(ffi_dlfumi_step, 9),
+    ENTRY(ffi_dlfumi_step, 11),
     ENTRY(ffi_dlfumi_worst, 9),
     ENTRY(ffi_efumi_unmix, 4),
     ENTRY(ffi_dmil_code, 7),

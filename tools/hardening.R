@@ -166,15 +166,15 @@ jobs$gctorture <- function(n = 1) {
   load_package()
   lines <- c(
     "set.seed(1); x <- matrix(rnorm(100), 5); s <- rep(1, 20); d <- apply(matrix(rnorm(20), 5), 2, function(v) v / sqrt(sum(v^2)))",
-    "bag <- rep(0:3, each = 5); lab <- c(1L, 1L, 0L, 0L); par <- c(0, 0, 0, 1, 2, 2, 0, 1, .01, 1, .1, 1, 0, 1e-6, 1)",
+    "bag <- rep(0:3, each = 5); lab <- c(1L, 1L, 0L, 0L); par <- c(0, 0, 0, 1, 2, 2, 0, 1, .01, 1, .1, 1, 0, 1e-6, 1, 0, 0)",
     "dpar <- c(0, 2, 1, 5, 1, .05, 0); f <- asNamespace('fumi')",
     "a <- matrix(0, 4, 20)", "compiler::enableJIT(0)",
     "calls <- function() list(",     # anew each time: a fit works in the codes that it is given
-    " ffi_dlfumi_carried = list(a, rep(.5, 10), 1L, 1), ffi_arrange = list(a + 0, 1:4, rep(1, 4), 20:1, letters[1:4]),",
-    " ffi_code = list(x, s, d, .05, 0L, TRUE, 1L), ffi_dd_moments = list(x, s, 10L), ffi_dd_select = list(s, bag, 4L),",
+    " ffi_dlfumi_carried = list(a, rep(.5, 10), 1L, 1, NULL), ffi_arrange = list(a + 0, 1:4, rep(1, 4), 20:1, letters[1:4]),",
+    " ffi_code = list(x, s, d, .05, 0L, FALSE, TRUE, 1L), ffi_dd_moments = list(x, s, 10L), ffi_dd_select = list(s, bag, 4L),",
     " ffi_dd_objective = list(x, s, bag, lab, rep(1, 5), c(0L, 0L), rep(.1, 10)), ffi_dd_quadratic = list(x, s, rep(.1, 5), rep(1, 5)),",
-    " ffi_dlfumi_confidence = list(x, s, d, 1L, c(.05, .05), FALSE, 0L, TRUE, 1L), ffi_dlfumi_fit = list(x, s, 10L, d, a + 0, par, NULL),",
-    " ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, TRUE), ffi_dlfumi_step = list(x, s, 10L, 3L, d, d, a, rep(.5, 10), par),",
+    " ffi_dlfumi_confidence = list(x, s, d, 1L, c(.05, .05), FALSE, 0L, FALSE, TRUE, 1L), ffi_dlfumi_fit = list(x, s, 10L, d, a + 0, par, s, NULL, NULL),",
+    " ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, TRUE), ffi_dlfumi_step = list(x, s, 10L, 3L, d, d, a, rep(.5, 10), par, s, NULL),",
     " ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)), ffi_dmil_code = list(x, s, d, NULL, NULL, .05, TRUE),",
     " ffi_dmil_fit = list(x, s, bag, lab > 0, d, dpar, NULL), ffi_dmil_step = list(x, s, bag, lab > 0, d, a, dpar),",
     " ffi_kernel_name = list(TRUE), ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, TRUE), ffi_unit_scale = list(x))",

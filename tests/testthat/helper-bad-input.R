@@ -12,7 +12,7 @@ case <- function(what, answer, argument, run) list(what = what, answer = answer,
 # The parameters of each method, by kind; a method joins `mil_methods` and gets a line here.
 method_parameters <- list(
   dlfumi = list(count = c("n_target", "n_background", "n_start"), positive = c("beta", "psi"), number = c("lambda", "gamma"),
-                choice = c("normalize", "combine"), flag = c("keep_background", "progress")),
+                choice = c("normalize", "combine", "nonneg"), flag = c("keep_background", "progress")),
   dmil = list(count = c("n_atoms", "max_iter", "n_start"), positive = c("exponent", "beta"), number = c("lambda", "tol"),
               choice = c("pool", "combine", "normalize"), flag = c("swap", "progress")),
   diverse_density = list(count = c("n_start", "max_iter"), positive = "scale_init",
@@ -140,6 +140,7 @@ data_cases <- function(method) {
 # What depends on the size of the data, and parameters with rules of their own.
 method_cases <- function() {
   b <- odd_data$b
+  small <- function(b, ...) dlfumi(b, n_target = 1, n_background = 2, ...)
   list(
     case("more target atoms than instances", "input", "n_target", function() dlfumi(b, n_target = 7)),
     case("more background atoms than instances", "input", "n_background", function() dlfumi(b, n_background = 7)),
@@ -147,6 +148,20 @@ method_cases <- function() {
     case("a start that is none", "input", "init", function() dlfumi(b, n_target = 1, n_background = 2, init = 1)),
     case("a start of other size", "input", "init$dictionary", function()
       dlfumi(b, n_target = 1, n_background = 2, init = list(dictionary = diag(2)))),
+    case("weights of too few bags", "input", "bag_weights", function() small(b, bag_weights = 1:5)),
+    case("a weight of 0", "input", "bag_weights", function() small(b, bag_weights = 0:5)),
+    case("weights of other bags", "input", "bag_weights", function() small(b, bag_weights = c(u = 1, v = 2))),
+    case("weights of text", "input", "bag_weights", function() small(b, bag_weights = letters[1:6])),
+    case("weights in a list", "input", "bag_weights", function() small(b, bag_weights = list(1))),
+    case("a prior of too few instances", "input", "instance_prior", function() small(b, instance_prior = .5)),
+    case("a prior above 1", "input", "instance_prior", function() small(b, instance_prior = rep(c(2, 0), each = 6))),
+    case("a prior of text", "input", "instance_prior", function() small(b, instance_prior = rep("0", 12))),
+    case("a prior for negative bags", "label", "instance_prior", function() small(b, instance_prior = rep(.5, 12))),
+    case("a prior without hope", "input", "instance_prior", function() small(b, instance_prior = numeric(12))),
+    case("a prior of logicals", "ok", "", function()
+      all(is.finite(small(b, instance_prior = rep(c(TRUE, NA, FALSE), c(1, 5, 6)))$dictionary))),
+    case("non-negative atoms from a negative start", "scale", "nonneg", function()
+      small(b, init = list(dictionary = -diag(4)[, 1:3]), nonneg = "both")),
     case("control that is no list", "input", "control", function() dlfumi(b, control = 1)),
     case("control with an unknown name", "argument", "max_itr", function() dlfumi(b, control = list(max_itr = 2))),
     case("no iteration", "input", "max_iter", function() dlfumi_control(max_iter = 0)),

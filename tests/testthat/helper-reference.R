@@ -2,16 +2,22 @@
 # of the package. X is d x N with instances of positive bags first; D is d x (T + M) with
 # target atoms first; A is (T + M) x N; p has one value an instance of a positive bag.
 
-ref_soft <- function(x, l) sign(x) * pmax(abs(x) - l, 0)
+ref_soft <- function(x, l, nonneg = FALSE) {
+  soft <- sign(x) * pmax(abs(x) - l, 0)
+  if (nonneg) pmax(soft, 0) else soft
+}
+# A numerator brought to norm 1, of its positive part if atoms must not be negative.
+ref_atom <- function(v, nonneg = FALSE) ref_unit(if (nonneg) pmax(v, 0) else v)
 ref_unit <- function(v) v / sqrt(sum(v^2))
 ref_largest <- function(G) max(eigen(G, symmetric = TRUE)$values)
 
-# eq. 6
-ref_expect <- function(X, n_pos, D, A, n_target, beta) {
+# eq. 6; its odds times those of a prior
+ref_expect <- function(X, n_pos, D, A, n_target, beta, prior = rep(.5, n_pos)) {
   vapply(seq_len(n_pos), function(i) {
     r <- X[, i]
     for (k in seq_len(ncol(D))[-seq_len(n_target)]) r <- r - A[k, i] * D[, k]
-    1 - exp(-beta * sum(r^2))
+    p <- 1 - exp(-beta * sum(r^2))
+    p * prior[i] / (p * prior[i] + (1 - p) * (1 - prior[i]))
   }, 0)
 }
 
@@ -26,23 +32,24 @@ ref_cosines <- function(D_background, D_target, n_target) {
 }
 
 # eq. 9, atom by atom, each using those already updated
-ref_target_atoms <- function(X, n_pos, D, A, p, n_target) {
+ref_target_atoms <- function(X, n_pos, D, A, p, n_target, weight = rep(1, ncol(X)), nonneg = FALSE) {
   for (t in seq_len(n_target)) {
     numerator <- numeric(nrow(X))
     denominator <- 0
     for (i in seq_len(n_pos)) {
       r <- X[, i]
       for (l in seq_len(ncol(D))[-t]) r <- r - A[l, i] * D[, l]
-      numerator <- numerator + p[i] * A[t, i] * r
-      denominator <- denominator + p[i] * A[t, i]^2
+      numerator <- numerator + weight[i] * p[i] * A[t, i] * r
+      denominator <- denominator + weight[i] * p[i] * A[t, i]^2
     }
-    D[, t] <- ref_unit(numerator / denominator)
+    D[, t] <- ref_atom(numerator / denominator, nonneg)
   }
   D
 }
 
 # eq. 8; D holds the new target atoms, D_old those of the last iteration
-ref_background_atoms <- function(X, n_pos, D, D_old, A, p, n_target, psi, gamma, cosine) {
+ref_background_atoms <- function(X, n_pos, D, D_old, A, p, n_target, psi, gamma, cosine, weight = rep(1, ncol(X)),
+                                 nonneg = FALSE) {
   target <- seq_len(n_target)
   for (k in seq_len(ncol(D))[-target]) {
     numerator <- numeric(nrow(X))
@@ -55,17 +62,17 @@ ref_background_atoms <- function(X, n_pos, D, D_old, A, p, n_target, psi, gamma,
       positive <- i <= n_pos
       part <- if (positive) p[i] * psi * A[k, i] * with + (1 - p[i]) * psi * A[k, i] * without
               else A[k, i] * without
-      numerator <- numerator + part
-      denominator <- denominator + (if (positive) psi else 1) * A[k, i]^2
+      numerator <- numerator + weight[i] * part
+      denominator <- denominator + weight[i] * (if (positive) psi else 1) * A[k, i]^2
     }
     for (t in target) numerator <- numerator - gamma * cosine[k - n_target, t] * D_old[, t]
-    D[, k] <- ref_unit(numerator / denominator)
+    D[, k] <- ref_atom(numerator / denominator, nonneg)
   }
   D
 }
 
 # eq. 10-13; `scaled` multiplies the threshold by the step length (variant "exact")
-ref_codes <- function(X, n_pos, D, A, p, n_target, lambda, inner, scaled = FALSE) {
+ref_codes <- function(X, n_pos, D, A, p, n_target, lambda, inner, scaled = FALSE, nonneg = FALSE) {
   target <- seq_len(n_target)
   D_minus <- D[, -target, drop = FALSE]
   padded <- cbind(matrix(0, nrow(D), n_target), D_minus)
@@ -78,12 +85,12 @@ ref_codes <- function(X, n_pos, D, A, p, n_target, lambda, inner, scaled = FALSE
         (p[i] * crossprod(D) + (1 - p[i]) * crossprod(padded)) %*% A[, i]
       a <- A[, i] - eta * gradient
       l <- lambda * (if (scaled) eta else 1)
-      A[target, i] <- ref_soft(a[target], l * p[i])
-      A[-target, i] <- ref_soft(a[-target], l)
+      A[target, i] <- ref_soft(a[target], l * p[i], nonneg)
+      A[-target, i] <- ref_soft(a[-target], l, nonneg)
     } else {
       a <- A[-target, i]
       step <- eta_minus * crossprod(D_minus, X[, i] - D_minus %*% a)
-      A[-target, i] <- ref_soft(a + step, lambda * (if (scaled) eta_minus else 1))
+      A[-target, i] <- ref_soft(a + step, lambda * (if (scaled) eta_minus else 1), nonneg)
       A[target, i] <- 0
     }
   }
@@ -91,11 +98,12 @@ ref_codes <- function(X, n_pos, D, A, p, n_target, lambda, inner, scaled = FALSE
 }
 
 # eq. 4: objective and its three terms
-ref_objective <- function(X, n_pos, D, A, p, n_target, psi, lambda, gamma, cosine, D_compared) {
+ref_objective <- function(X, n_pos, D, A, p, n_target, psi, lambda, gamma, cosine, D_compared,
+                          weight = rep(1, ncol(X))) {
   target <- seq_len(n_target)
   first <- second <- third <- 0
   for (i in seq_len(ncol(X))) {
-    w <- if (i <= n_pos) psi else 1
+    w <- weight[i] * (if (i <= n_pos) psi else 1)
     pi <- if (i <= n_pos) p[i] else 0
     background <- X[, i] - D[, -target, drop = FALSE] %*% A[-target, i]
     full <- background - D[, target, drop = FALSE] %*% A[target, i]
@@ -108,16 +116,19 @@ ref_objective <- function(X, n_pos, D, A, p, n_target, psi, lambda, gamma, cosin
 }
 
 # One iteration of Algorithm 1, or of the authors' code.
-ref_iterate <- function(variant, X, n_pos, D, A, n_target, lambda, beta, gamma, psi, inner) {
-  p <- ref_expect(X, n_pos, D, A, n_target, beta)
+ref_iterate <- function(variant, X, n_pos, D, A, n_target, lambda, beta, gamma, psi, inner, nonneg = "none",
+                        weight = rep(1, ncol(X)), prior = rep(.5, n_pos)) {
+  codes <- function() ref_codes(X, n_pos, D, A, p, n_target, lambda, inner, nonneg = nonneg %in% c("codes", "both"))
+  atoms <- nonneg %in% c("dictionary", "both")
+  p <- ref_expect(X, n_pos, D, A, n_target, beta, prior)
   D_old <- D
-  if (variant == "matlab") A <- ref_codes(X, n_pos, D, A, p, n_target, lambda, inner)
-  D <- ref_target_atoms(X, n_pos, D, A, p, n_target)
+  if (variant == "matlab") A <- codes()
+  D <- ref_target_atoms(X, n_pos, D, A, p, n_target, weight, atoms)
   compared <- if (variant == "matlab") D else D_old
   cosine <- ref_cosines(D_old, compared, n_target)
-  D <- ref_background_atoms(X, n_pos, D, D_old, A, p, n_target, psi, gamma, cosine)
-  if (variant == "paper") A <- ref_codes(X, n_pos, D, A, p, n_target, lambda, inner)
-  f <- ref_objective(X, n_pos, D, A, p, n_target, psi, lambda, gamma, cosine, compared)
+  D <- ref_background_atoms(X, n_pos, D, D_old, A, p, n_target, psi, gamma, cosine, weight, atoms)
+  if (variant == "paper") A <- codes()
+  f <- ref_objective(X, n_pos, D, A, p, n_target, psi, lambda, gamma, cosine, compared, weight)
   list(D = D, A = A, p = p, objective = f)
 }
 
@@ -144,10 +155,10 @@ random_problem <- function(d = 6, n_target = 2, n_background = 3, n_pos = 7, n_n
 }
 
 # One step of the C core on such a problem.
-core_step <- function(problem, kind, variant = "paper", dead = "keep", solver = NULL) {
+core_step <- function(problem, kind, variant = "paper", dead = "keep", solver = NULL, nonneg = "none") {
   spec <- c(problem[c("n_target", "lambda", "beta", "gamma", "psi")],
-            list(control = dlfumi_control(variant, inner = problem$inner, dead = dead, solver = solver)))
+            list(nonneg = nonneg, control = dlfumi_control(variant, inner = problem$inner, dead = dead, solver = solver)))
   kinds <- c("expect", "codes", "atoms", "objective")
   .Call(ffi_dlfumi_step, problem$X, rep(1, ncol(problem$X)), problem$n_pos, match(kind, kinds) - 1L,
-        problem$D_old, problem$D, problem$A, problem$p, dlfumi_par(spec))
+        problem$D_old, problem$D, problem$A, problem$p, dlfumi_par(spec), problem$weight, problem$prior)
 }
