@@ -145,7 +145,7 @@ static fumi_status prepare_dictionary(dlfumi_work *w, const double *D) {
 
 /* ---- steps on a block ------------------------------------------------------------ */
 
-/* DEVIATES D6: odds of (6), exp(beta r) - 1, times those of the prior; nothing is learnt of a prior of 0 or 1 */
+/* DEVIATES D6: odds of (6), exp(beta r) - 1, times those of the prior; 0 and 1 stay */
 static double with_prior(double prior, double beta_r) {
   const double yes = -expm1(-beta_r) * prior, no = exp(-beta_r) * (1 - prior);
   return yes + no > 0 ? yes / (yes + no) : prior;

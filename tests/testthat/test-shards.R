@@ -108,6 +108,8 @@ test_that("workers give the same fit, and one that dies ends it soon", {
   on.exit(future::plan(old))
   expect_identical(fit_some(parts)$dictionary, alone$dictionary)
   expect_same_fit(fit_some(parts, "matlab"), fit_some(b, "matlab"))
+  known <- function(x) fit_some(x, nonneg = "codes", bag_weights = 1:14, instance_prior = rep(c(NA, 0), c(69, 1)))
+  expect_same_fit(known(parts), known(b))
   expect_length(list.files(parts$dir), 3)
   expect_equal(predict(alone, parts), predict(alone, b))
   pid <- future::value(future::future(Sys.getpid(), seed = NULL))
