@@ -225,6 +225,23 @@ static void test_least_squares(void) {
     }
 }
 
+/* Atoms of a few values, nearly dependent, without a penalty: some of these end in coordinate descent. */
+static void test_ill_conditioned(void) {
+  const double values[] = {0, 1, -1, .5, 1e-6, 1e-4, 3, -1e-5};
+  for (int repeat = 0; repeat < 4000; repeat++) {
+    const int d = 1 + (int)(8 * uniform()), K = 2 + (int)(9 * uniform());
+    double *D = doubles(d * K);
+    for (int j = 0; j < d * K; j++) D[j] = values[(int)(8 * uniform())];
+    for (int k = 0; k < K; k++) D[d * k] += norm(d, fumi_col(D, d, k)) == 0;
+    unit_columns(d, K, D);
+    lasso_case c = make_case(d, K, D, random_atoms(d, 1), 0);
+    for (int k = 0; k < K; k++) c.w.a[k] = repeat % 5 ? symmetric() : 0;
+    CHECK_NEAR(fumi_lasso_solve(&c.l, &c.w), 0, 1e-3);
+    CHECK(all_finite(c.w.a, K) && (!nonneg || none_negative(c.w.a, K)));
+    arena_release();
+  }
+}
+
 static void test_warm_start(void) {
   const int K = 12;
   for (int repeat = 0; repeat < 30; repeat++) {
@@ -321,6 +338,7 @@ int main(void) {
     RUN(test_zero_atoms);
     RUN(test_zero_instance);
     RUN(test_least_squares);
+    RUN(test_ill_conditioned);
     RUN(test_warm_start);
     RUN(test_gap);
     RUN(test_code);
