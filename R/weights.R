@@ -10,7 +10,8 @@ check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
   lacking <- setdiff(b$ids, names(weights))
   if (is.null(names(weights))) {
     if (length(weights) != n)
-      stop_fumi("`bag_weights` must have one value for each of the ", n, " bags, not ", length(weights), ".", call = call)
+      stop_fumi("`bag_weights` must have one value for each of the ", n, " bags, not ", length(weights), ".",
+                call = call)
   } else if (length(lacking))
     stop_fumi("`bag_weights` must be named by the ids of the bags or not at all, but there is none for ",
               enumerate(lacking), ".", call = call)

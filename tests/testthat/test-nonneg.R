@@ -198,7 +198,8 @@ test_that("threads, parts, files, updates and warm starts keep the bounds", {
   }
   mil_save(fit, file <- tempfile())
   expect_identical(mil_load(file), fit)
-  expect_error(mil_save(modifyList(fit, list(nonneg = "all")), file), "`object$nonneg`", fixed = TRUE, class = "fumi_error_model")
+  expect_error(mil_save(modifyList(fit, list(nonneg = "all")), file), "`object$nonneg`", fixed = TRUE,
+               class = "fumi_error_model")
   before <- fit
   before$nonneg <- NULL                                  # a model of before there were bounds
   expect_gt(sum(predict(before, b, "codes") < 0), 0)

@@ -108,8 +108,8 @@ test_that("an instance that holds no target has no say in target atoms", {
   prior <- replace(rep(NA, 48), i, 0)
   other <- b
   other$x[, which(b$order == i)] <- rev(b$x[, which(b$order == i)]) + 1
-  codes <- matrix(.3, 5, 48)
-  target <- function(b, prior) fit_some(b, init = c(start, list(codes = codes)), max_iter = 1, instance_prior = prior)$dictionary[, 1:2]
+  given <- c(start, list(codes = matrix(.3, 5, 48)))
+  target <- function(b, prior) fit_some(b, init = given, max_iter = 1, instance_prior = prior)$dictionary[, 1:2]
   expect_equal(target(other, prior), target(b, prior), tolerance = 1e-12)
   expect_gt(max(abs(target(other, NULL) - target(b, NULL))), 1e-3)
   made <- function(b, prior) {
@@ -148,7 +148,8 @@ test_that("parts, threads, starts, updates, warm starts and files take both", {
   set.seed(2)
   expect_identical(update(whole, b), whole)
   set.seed(2)
-  expect_identical(numbers_of(update(whole, b, bag_weights = NULL, instance_prior = NULL)), numbers_of(fit_some(b, variant)))
+  without <- update(whole, b, bag_weights = NULL, instance_prior = NULL)
+  expect_identical(numbers_of(without), numbers_of(fit_some(b, variant)))
   mil_save(whole, file <- tempfile())
   expect_identical(mil_load(file), whole)
   expect_true(all(c("bag_weights", "instance_prior") %in% tidy(whole, "params")$parameter))
@@ -169,7 +170,8 @@ test_that("an interrupt gives the last whole iteration with weights and a prior"
   spec <- list(n_target = 2, n_background = 3, n_start = 1, lambda = .01, beta = 30, gamma = 0, psi = 1,
                normalize = "unit", nonneg = "codes", weight = weights, prior = prior)
   first <- dlfumi_starts(b, scale, spec, start, NULL)[[1]]
-  run <- function(n, report) dlfumi_run(b, scale, first, c(spec, list(control = dlfumi_control(max_iter = n, tol = 0))), report, NULL)
+  run <- function(n, report)
+    dlfumi_run(b, scale, first, c(spec, list(control = dlfumi_control(max_iter = n, tol = 0))), report, NULL)
   stopped <- run(30, function(it, objective) if (it == 3) stop("now"))
   whole <- run(3, NULL)
   expect_identical(stopped$stop_reason, "interrupt")
