@@ -46,13 +46,7 @@ mil_save <- function(object, file) {
   check_file_name(file)
   validate_model(object)
   payload <- unlist(encode(object, "object", 1, rlang::current_env()))
-  beside <- tempfile(paste0(basename(file), "-"), dirname(file))
-  on.exit(unlink(beside))
-  written <- tryCatch(suppressWarnings({
-    write_bytes(beside, header_bytes(payload), payload)
-    file.size(beside) == file_header + length(payload) && file.rename(beside, file)
-  }), error = function(e) FALSE)
-  if (!isTRUE(written)) stop_fumi("`file` must be a place to write to, but ", describe(file), " is none.", class = "file")
+  write_whole(file, header_bytes(payload), payload)
   invisible(file)
 }
 
@@ -83,6 +77,19 @@ stop_file <- function(file, problem, call)
 
 header_bytes <- function(payload) {
   c(file_magic, to_bytes(file_format), to_bytes(as.double(length(payload))), adler32(payload))
+}
+
+# Bytes to a file, written beside its place and then renamed: it is whole, or what it was before.
+write_whole <- function(file, ..., call = rlang::caller_env()) {
+  size <- sum(lengths(list(...)))
+  beside <- tempfile(paste0(basename(file), "-"), dirname(file))
+  on.exit(unlink(beside))
+  written <- tryCatch(suppressWarnings({
+    write_bytes(beside, ...)
+    file.size(beside) == size && file.rename(beside, file)
+  }), error = function(e) FALSE)
+  if (!isTRUE(written))
+    stop_fumi("`file` must be a place to write to, but ", describe(file), " is none.", class = "file", call = call)
 }
 
 write_bytes <- function(file, ...) {

@@ -346,6 +346,22 @@ function_cases <- function() {
     case("no bag to plot", "input", "n_bags", function() plot(b, n_bags = 0)),
     case("no instance to plot", "input", "n_instances", function() plot(b, n_instances = 0)),
     case("operating points that are none", "type", "points", function() plot(roc, points = 1)),
+    # the page
+    case("no bags to view", "no_data", "bags", function() mil_view(fit)),
+    case("a matrix to view", "type", "bags", function() mil_view(fit, x, open = FALSE)),
+    case("a number for a model to view", "model", "fit", function() mil_view(1, b, open = FALSE)),
+    case("several models to view", "model", "fit", function() mil_view(many, b, open = FALSE)),
+    case("bags without a bag to view", "empty", "bags", function() mil_view(fit, b[integer()], open = FALSE)),
+    case("bags of other features to view", "column", "bags", function()
+      mil_view(fit, bags(x[, -1], bag, odd_data$label), open = FALSE)),
+    case("a page without a name", "input", "file", function() mil_view(fit, b, NA_character_, open = FALSE)),
+    case("a page in no folder", "file", "file", function() mil_view(fit, b, file.path(tempdir(), "none", "a"), open = FALSE)),
+    case("no instance to view", "input", "max_instances", function() mil_view(fit, b, max_instances = 0, open = FALSE)),
+    case("half an instance to view", "input", "max_instances", function() mil_view(fit, b, max_instances = 1.5, open = FALSE)),
+    case("an answer that is none", "input", "open", function() mil_view(fit, b, open = NA)),
+    case("a misspelt argument of the page", "argument", "max_instance", function() mil_view(fit, b, max_instance = 2)),
+    case("bags with features in another order to view", "ok", "", function()
+      file.exists(mil_view(fit, bags(x[, 4:1], bag, odd_data$label), open = FALSE))),
     # models and files
     case("a number for a model", "model", "object", function() mil_save(1, tempfile())),
     case("no name of a file", "input", "file", function() mil_load(NULL)),

@@ -1,0 +1,279 @@
+# Opens pages, each at its address, in the frames of one page of a browser without a window. `script` is the body of a
+# function that runs at the end of each and returns text: one string a page.
+in_browser <- function(files, script, address = "") {
+  folder <- tempfile("view")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  name <- sprintf("%d.html", seq_along(files))
+  tell <- sprintf("<script>document.body.dataset.said = encodeURIComponent((() => { %s })())</script></body>", script)
+  for (i in seq_along(files)) {
+    page <- sub("</body>", tell, paste(readLines(files[i], encoding = "UTF-8"), collapse = "\n"), fixed = TRUE)
+    writeLines(page, file.path(folder, name[i]), useBytes = TRUE)
+  }
+  gather <- "const said = frame => frame.before(`[${frame.contentDocument.body.dataset.said}]`);
+    onload = () => document.querySelectorAll('iframe').forEach(said)"
+  writeLines(c("<script>", gather, "</script>", sprintf("<iframe src='%s%s'></iframe>", name, address)),
+             file.path(folder, "frames.html"))
+  dom <- dumped(file.path(folder, "frames.html"))
+  said <- regmatches(dom, gregexpr("\\[[^][ ]*\\](?=<iframe)", dom, perl = TRUE))[[1]]
+  vapply(said, function(one) utils::URLdecode(substr(one, 2, nchar(one) - 1)), "", USE.NAMES = FALSE)
+}
+
+# The page as a browser has built it.
+dumped <- function(file, address = "") {
+  skip_on_cran()
+  browser <- Filter(nzchar, Sys.which(c("chromium", "google-chrome", "chromium-browser")))
+  if (length(browser) == 0) skip("no browser")
+  url <- shQuote(paste0("file://", normalizePath(file), address))
+  flags <- c("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom")
+  out <- system2(browser[[1]], c(flags, url), stdout = TRUE, stderr = FALSE, timeout = 300)
+  paste(out, collapse = "\n")
+}
+
+view_of <- function(..., file = tempfile(fileext = ".html")) mil_view(..., file = file, open = FALSE)
+
+some_bags <- function(...) {
+  set.seed(1)
+  sim_bags(n_bags = 12, bag_size = 4, noise = 1, ...)
+}
+
+# Hits and false alarms of bags and instances, as the page counts them and as predict() does.
+counted <- "const n = id => document.getElementById(id)?.textContent;
+  return ['bag-hits', 'bag-alarms', 'instance-hits', 'instance-alarms'].map(n).join(' ')"
+counts <- function(fit, b, threshold) {
+  bag <- predict(fit, b, level = "bag")$.score > threshold
+  instance <- predict(fit, b)$.score > threshold
+  truth <- as.data.frame(b)$truth
+  paste(sum(bag & b$label), sum(bag & !b$label), sum(instance & truth), sum(instance & !truth))
+}
+
+test_that("the page counts what predict() counts, at the threshold in its address", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  score <- sort(predict(fit, b)$.score)
+  page <- view_of(fit, b)
+  threshold <- c(score[20], mean(score[30:31]), -1, 1e9, fit$thresholds[["max"]])
+  address <- c(sprintf("#threshold=%.17g", threshold[1:4]), "#threshold=none")
+  expected <- vapply(threshold, function(t) counts(fit, b, t), "")
+  expect_identical(in_browser(rep(page, 5), counted, address), expected)
+  expect_length(unique(expected), 5)
+  hits <- sub(" .*", "", expected[2])
+  expect_match(dumped(page, address[2]), paste0("<b id=\"bag-hits\">", hits, "</b>"), fixed = TRUE)
+})
+
+test_that("the slider and the field count anew, by bags and by instances", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  page <- view_of(fit, b)
+  moves <- "const slider = document.getElementById('slider'), out = [];
+    const said = () => { out.push(document.getElementById('decide').dataset.threshold + ' ' + (() => { %s })()) };
+    for (const level of document.querySelectorAll('#levels input')) {
+      level.click();
+      for (let i = 0; i <= Number(slider.max); i += 3) {
+        slider.value = i;
+        slider.dispatchEvent(new Event('input'));
+        said();
+      }
+      out.push(document.getElementById('roc').dataset.area);
+    }
+    const field = document.getElementById('threshold');
+    field.value = '1.0625';
+    field.dispatchEvent(new Event('input'));
+    said();
+    return out.join('\\n')"
+  said <- strsplit(in_browser(page, sprintf(moves, counted)), "\n")[[1]]
+  is_area <- !grepl(" ", said)
+  area <- function(level) as.numeric(mil_roc(fit, b, level = level)$auc)
+  expect_equal(as.numeric(said[is_area]), c(area("bag"), area("instance")), tolerance = 1e-12)
+  threshold <- as.numeric(sub(" .*", "", said[!is_area]))
+  expect_gt(length(unique(threshold)), 15)
+  expect_identical(threshold[length(threshold)], 1.0625)
+  expect_identical(sub("[^ ]* ", "", said[!is_area]), vapply(threshold, function(t) counts(fit, b, t), ""))
+  # The slider goes from all to none.
+  ends <- sub("[^ ]* ", "", said[c(1, which(is_area)[1] + 1)])
+  expect_match(ends[1], "^6 6 ")
+  expect_identical(ends[2], counts(fit, b, -Inf))
+})
+
+test_that("every method has a page, with its atoms where it has some", {
+  b <- contract_bags()
+  fits <- lapply(mil_methods, function(method) suppressWarnings(seeded(method, b)))
+  fits$dmil_kernel <- dmil(b, n_atoms = 2, kernel = "rbf", max_iter = 2)
+  pages <- vapply(fits, view_of, "", b)
+  shape <- "const all = selector => document.querySelectorAll(selector).length;
+    return [all('#atoms figure'), all('#instances .thumb'), all('#instance-parts polyline'), all('#bags .bag'),
+            (() => { %s })()].join(' ')"
+  columns <- function(name, field) ncol(fits[[name]][[field]])
+  atoms <- c(dlfumi = 4, dmil = columns("dmil", "dictionary"), dmil_gmean = columns("dmil_gmean", "dictionary"),
+             diverse_density = 2, em_dd = 2, mi_svm = 1, mi_svm_rbf = 0, miles = columns("miles", "instances"),
+             e_fumi = columns("e_fumi", "dictionary"), mi_ace = 1, mi_smf = 1, mmdl = columns("mmdl", "weights"),
+             mmdl_published = columns("mmdl_published", "weights"), sil = 1, dmil_kernel = 0)
+  parts <- c(dlfumi = 3, e_fumi = 3, dmil = 2, dmil_gmean = 2)[names(fits)]
+  parts[is.na(parts)] <- 1
+  n <- vapply(fits, function(fit) counts(fit, b, fit$thresholds[["max"]]), "")
+  expect_identical(in_browser(pages, sprintf(shape, counted)), paste(atoms[names(fits)], 6, parts, 40, n))
+})
+
+test_that("pictures have row 1 at the top, and what is rebuilt is that of explain()", {
+  b <- some_bags(image_dim = c(3, 5))
+  fit <- fit_to(b)
+  page <- view_of(fit, b)
+  pixels <- "const data = c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data];
+    const read = c => c.width + 'x' + c.height + ':' + data(c).filter((v, i) => i % 4 === 0);
+    return [...document.querySelectorAll('#instance-parts canvas, #atoms canvas')].map(read).join('\\n')"
+  said <- strsplit(in_browser(page, pixels, "#bag=2"), "\n")[[1]]
+  why <- explain(fit, b, bag = 2)
+  first <- which.max(why$prob)
+  norm <- sqrt(rowSums(as.matrix(b[2])^2))
+  parts <- lapply(c("instances", "with", "without"), function(part) attr(why, part) * rep(norm, each = 15))
+  grey <- function(v, limits) {
+    picture <- matrix(round(255 * (v - limits[1]) / diff(limits)), 3, 5)
+    paste0("5x3:", paste(t(picture), collapse = ","))
+  }
+  limits <- range(parts)
+  atoms <- apply(coef(fit), 1, function(a) grey(a, c(-1, 1) * max(abs(a))))
+  expect_identical(said, c(vapply(parts, function(part) grey(part[, first], limits), ""), unname(atoms)))
+})
+
+test_that("instances are sorted, and those left out are counted and said", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  page <- view_of(fit, b, max_instances = 3)
+  order <- "const numbers = () => [...document.querySelectorAll('#instances b')].map(n => n.textContent).join(' ');
+    const by = document.getElementById('order'), out = [numbers()];
+    for (const value of ['score', 'given']) { by.value = value; by.dispatchEvent(new Event('change')); out.push(numbers()) }
+    const text = id => document.getElementById(id).textContent;
+    return [...out, text('bag-note'), text('summary'), (() => { %s })()].join('\\n')"
+  said <- strsplit(in_browser(page, sprintf(order, counted), "#bag=5&threshold=1.05"), "\n")[[1]]
+  prob <- predict(fit, b[5], "prob")$.prob
+  score <- predict(fit, b[5])$.score
+  shown <- head(order(-prob), 3)
+  expect_identical(said[1:3], c(paste(shown, collapse = " "), paste(shown[order(-score[shown])], collapse = " "),
+                                paste(sort(shown), collapse = " ")))
+  expect_match(said[4], "4 instances.*Shown are the 3 with the highest P.target.; 1 more counted but not shown")
+  expect_match(said[5], "48 instances.*Shown are 36 of them.*12 more counted")
+  expect_identical(said[6], counts(fit, b, 1.05))
+  # By default as many as fit.
+  expect_identical(fumi:::affordable_instances(c(10, 60), 100), 50)
+  expect_identical(fumi:::affordable_instances(rep(100, 1000), 2500), 10)
+  expect_identical(fumi:::affordable_instances(rep(100, 1e5), 2500), 1)
+})
+
+test_that("names are shown as they are and never run", {
+  names <- c("</script><img src=x onerror=\"document.title='run'\">", "<!--<script>", "a \"b\" 'c' \\ d",
+             "caf\u00e9 \u5b57 \U1F600", "line\u2028and\ttab\nand\u0001", "&lt;b&gt;", "{{data}}", "__proto__")
+  d <- eight_bags()
+  class <- c("<i>no</i>", "</script><script>document.title = 'run'</script>")
+  b <- bags(d$x, rep(names, each = 4), rep(class[2:1], each = 4), positive = class[2])
+  page <- view_of(fit_to(b), b)
+  shown <- "const all = selector => [...document.querySelectorAll(selector)];
+    all('#bags .bag')[4].click();
+    return [...all('#bags .id').map(n => n.textContent), document.title, document.images.length, document.scripts.length,
+            all('#bag-title')[0].textContent, all('i').length].join('|')"
+  expect_identical(in_browser(page, shown), enc2utf8(paste(
+    c(names, "Bags seen by dlfumi", 0, 3, paste0("Bag ", names[5], " (label ", class[1], ")"), 0), collapse = "|")))
+  latin <- "caf\xe9"
+  Encoding(latin) <- "latin1"
+  expect_identical(fumi:::json_text(c(latin, "\"\\</", "\001", "\x7f")),
+                   c("\"caf\u00e9\"", "\"\\\"\\\\\\u003c/\"", "\"\\u0001\"", "\"\\u007f\""))
+  expect_true(validUTF8(fumi:::json_text("caf\xe9")))
+})
+
+test_that("odd bags and odd scores have a page", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  unknown <- b
+  unknown$truth[1:3] <- NA
+  constant <- fit
+  constant$dictionary[, 1] <- 0
+  no_threshold <- fit
+  no_threshold$thresholds[] <- NA
+  odd <- sil(b, classifier = list(fit = function(x, y) 0, score = function(model, x) rowSums(x)))
+  odd$spec$classifier$score <- function(model, x) replace(rep(Inf, nrow(x)), 2, NA)
+  one_feature <- bags(matrix(c(1, 2, 3, 4)), 1:4, c(1, 1, 0, 0))
+  many <- bags(matrix(rnorm(4000), 1000), 1:1000, rep(0:1, 500))
+  pages <- c(one_bag = view_of(fit, b[1]), unknown = view_of(fit, unknown), constant = view_of(constant, b),
+             no_threshold = view_of(no_threshold, b), many = view_of(sil(many), many), odd = view_of(odd, b),
+             one_feature = view_of(sil(one_feature, normalize = "none"), one_feature))
+  said <- in_browser(pages, "const text = id => document.getElementById(id)?.textContent;
+    const bags = [document.querySelectorAll('#bags .bag').length, text('bag-hits') + text('bag-hits-of'), text('roc-note'),
+                  text('listed')];
+    document.querySelectorAll('#levels input')[1]?.click();
+    return [...bags, text('instance-alarms-of'), text('roc-note')].join('|')")
+  names(said) <- names(pages)
+  expect_match(said[["one_bag"]], "^1\\|0of 1, 0.%\\|No ROC curve: it takes positive and negative bags\\.\\|1 of 1 bag\\|")
+  known <- unknown$truth[!is.na(unknown$truth)]
+  expect_match(said[["unknown"]], paste0("\\|of ", sum(!known), ",.*3 instances without truth or score left out"))
+  expect_match(said[["constant"]], "^12\\|0of 6, 0.%\\|Area under the curve of bags: 0.500")
+  expect_match(said[["no_threshold"]], "^12\\|[0-9]of 6, ")
+  expect_match(said[["one_feature"]], "^4\\|")
+  expect_match(said[["many"]], "^200\\|.*1,000 of 1,000 bags\\|")
+  expect_match(said[["odd"]], "1 bag without truth or score left out")
+})
+
+test_that("the list can be filtered and walked by keys", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  steps <- "const list = () => [...document.querySelectorAll('#bags .id')].map(n => n.textContent).join(' ');
+    const set = (id, value) => {
+      const field = document.getElementById(id);
+      field.value = value;
+      field.dispatchEvent(new Event('input'));
+      return list();
+    };
+    const press = key => {
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+      return document.activeElement.textContent + '/' + document.getElementById('bag-title').textContent;
+    };
+    const out = [set('filter', '1'), set('filter', ''), set('kind', 'negative'), set('kind', 'miss'), set('kind', 'all'),
+                 set('bag-order', 'down')];
+    set('bag-order', 'given');
+    document.querySelector('#bags [tabindex=\"0\"]').focus();
+    return [...out, press('ArrowDown'), press('End'), press('ArrowDown'), press('Home'),
+            document.querySelectorAll('#bags [tabindex=\"0\"]').length].join('\\n')"
+  said <- strsplit(in_browser(view_of(fit, b), steps), "\n")[[1]]
+  top <- predict(fit, b, level = "bag")$.score
+  listed <- function(which) paste(b$ids[which], collapse = " ")
+  expect_identical(said[1:6], c(listed(grepl("1", b$ids)), listed(TRUE), listed(!b$label),
+                                listed(b$label & top <= fit$thresholds[["max"]]), listed(TRUE), listed(order(-top))))
+  expect_match(said[7], "^2.*/Bag 2 ")
+  expect_match(said[8], "^12.*/Bag 12 ")
+  expect_match(said[9], "^12.*/Bag 12 ")
+  expect_match(said[10], "^1.*/Bag 1 ")
+  expect_identical(said[11], "1")
+})
+
+test_that("a page is one file that asks for nothing, and what cannot be written is refused", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  opened <- NULL
+  old <- options(browser = function(url) opened <<- url)
+  on.exit(options(old))
+  file <- tempfile(fileext = ".html")
+  writeLines("old", file)
+  expect_invisible(expect_identical(mil_view(fit, b, file, open = FALSE), file))
+  expect_null(opened)
+  expect_identical(mil_view(fit, b, file, open = TRUE), file)
+  expect_identical(opened, normalizePath(file))
+  page <- readLines(file)
+  expect_true(any(grepl("default-src 'none'", page)))
+  expect_false(any(grepl("(src|href)=|@import|url\\(|fetch\\(|XMLHttpRequest|innerHTML", page)))
+  expect_identical(list.files(dirname(file), basename(file)), basename(file))
+  expect_identical(mil_view(fit, b, open = FALSE) == file, FALSE)
+  expect_error(mil_view(fit, b, file.path(tempdir(), "none", "x.html"), open = FALSE), "`file`", class = "fumi_error_file")
+  # Random numbers and the bags stay as they are.
+  set.seed(3)
+  before <- .Random.seed
+  view_of(fit, b)
+  expect_identical(.Random.seed, before)
+})
+
+test_that("bytes become the text of RFC 4648, and values 256 steps", {
+  vectors <- c(`_` = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foob = "Zm9vYg==", fooba = "Zm9vYmE=", foobar = "Zm9vYmFy")
+  for (text in names(vectors)[-1]) expect_identical(fumi:::base64(charToRaw(text)), vectors[[text]])
+  expect_identical(fumi:::base64(raw()), "")
+  expect_identical(fumi:::base64(as.raw(c(251, 255))), "+/8=")
+  expect_identical(as.integer(fumi:::to_steps(c(-1, 0, .5, 3), c(-1, 3))), c(0L, 64L, 96L, 255L))
+  expect_identical(as.integer(fumi:::to_steps(c(2, 2), c(2, 2))), c(128L, 128L))
+  expect_identical(fumi:::json_number(c(.1, NA, Inf, TRUE)), c("0.10000000000000001", "null", "null", "1"))
+})
