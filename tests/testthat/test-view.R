@@ -16,7 +16,9 @@ in_browser <- function(files, script, address = "") {
              file.path(folder, "frames.html"))
   dom <- dumped(file.path(folder, "frames.html"))
   said <- regmatches(dom, gregexpr("\\[[^][ ]*\\](?=<iframe)", dom, perl = TRUE))[[1]]
-  vapply(said, function(one) utils::URLdecode(substr(one, 2, nchar(one) - 1)), "", USE.NAMES = FALSE)
+  said <- vapply(substr(said, 2, nchar(said) - 1), utils::URLdecode, "", USE.NAMES = FALSE)
+  Encoding(said) <- "UTF-8"
+  said
 }
 
 # The page as a browser has built it.
@@ -32,9 +34,12 @@ dumped <- function(file, address = "") {
 
 view_of <- function(..., file = tempfile(fileext = ".html")) mil_view(..., file = file, open = FALSE)
 
+# Bags 12 to 1, the negative ones first, so that the order given is not that of the canonical form.
 some_bags <- function(...) {
   set.seed(1)
-  sim_bags(n_bags = 12, bag_size = 4, noise = 1, ...)
+  b <- sim_bags(n_bags = 12, bag_size = 4, noise = 1, ...)
+  d <- as.data.frame(b)
+  bags(as.matrix(b)[48:1, ], rev(d$bag), rev(d$label), truth = rev(d$truth), image_dim = b$image_dim)
 }
 
 # Hits and false alarms of bags and instances, as the page counts them and as predict() does.
@@ -89,10 +94,10 @@ test_that("the slider and the field count anew, by bags and by instances", {
   expect_gt(length(unique(threshold)), 15)
   expect_identical(threshold[length(threshold)], 1.0625)
   expect_identical(sub("[^ ]* ", "", said[!is_area]), vapply(threshold, function(t) counts(fit, b, t), ""))
-  # The slider goes from all to none.
-  ends <- sub("[^ ]* ", "", said[c(1, which(is_area)[1] + 1)])
-  expect_match(ends[1], "^6 6 ")
-  expect_identical(ends[2], counts(fit, b, -Inf))
+  # The slider goes from all to none, a score a step.
+  by_bags <- threshold[seq_len(which(is_area)[1] - 1)]
+  expect_identical(vapply(by_bags, function(t) sum(predict(fit, b, level = "bag")$.score > t), 0L), seq(12L, 0L, -3L))
+  expect_identical(sub("[^ ]* ", "", said[which(is_area)[1] + 1]), counts(fit, b, -Inf))
 })
 
 test_that("every method has a page, with its atoms where it has some", {
@@ -122,9 +127,9 @@ test_that("pictures have row 1 at the top, and what is rebuilt is that of explai
     const read = c => c.width + 'x' + c.height + ':' + data(c).filter((v, i) => i % 4 === 0);
     return [...document.querySelectorAll('#instance-parts canvas, #atoms canvas')].map(read).join('\\n')"
   said <- strsplit(in_browser(page, pixels, "#bag=2"), "\n")[[1]]
-  why <- explain(fit, b, bag = 2)
-  first <- which.max(why$prob)
-  norm <- sqrt(rowSums(as.matrix(b[2])^2))
+  why <- explain(fit, b, bag = "2")
+  first <- order(-why$prob, -why$score)[1]
+  norm <- sqrt(rowSums(as.matrix(b["2"])^2))
   parts <- lapply(c("instances", "with", "without"), function(part) attr(why, part) * rep(norm, each = 15))
   grey <- function(v, limits) {
     picture <- matrix(round(255 * (v - limits[1]) / diff(limits)), 3, 5)
@@ -145,9 +150,9 @@ test_that("instances are sorted, and those left out are counted and said", {
     const text = id => document.getElementById(id).textContent;
     return [...out, text('bag-note'), text('summary'), (() => { %s })()].join('\\n')"
   said <- strsplit(in_browser(page, sprintf(order, counted), "#bag=5&threshold=1.05"), "\n")[[1]]
-  prob <- predict(fit, b[5], "prob")$.prob
-  score <- predict(fit, b[5])$.score
-  shown <- head(order(-prob), 3)
+  prob <- predict(fit, b["5"], "prob")$.prob
+  score <- predict(fit, b["5"])$.score
+  shown <- head(order(-prob, -score), 3)
   expect_identical(said[1:3], c(paste(shown, collapse = " "), paste(shown[order(-score[shown])], collapse = " "),
                                 paste(sort(shown), collapse = " ")))
   expect_match(said[4], "4 instances.*Shown are the 3 with the highest P.target.; 1 more counted but not shown")
@@ -192,7 +197,7 @@ test_that("odd bags and odd scores have a page", {
   odd$spec$classifier$score <- function(model, x) replace(rep(Inf, nrow(x)), 2, NA)
   one_feature <- bags(matrix(c(1, 2, 3, 4)), 1:4, c(1, 1, 0, 0))
   many <- bags(matrix(rnorm(4000), 1000), 1:1000, rep(0:1, 500))
-  pages <- c(one_bag = view_of(fit, b[1]), unknown = view_of(fit, unknown), constant = view_of(constant, b),
+  pages <- c(one_bag = view_of(fit, b["1"]), unknown = view_of(fit, unknown), constant = view_of(constant, b),
              no_threshold = view_of(no_threshold, b), many = view_of(sil(many), many), odd = view_of(odd, b),
              one_feature = view_of(sil(one_feature, normalize = "none"), one_feature))
   said <- in_browser(pages, "const text = id => document.getElementById(id)?.textContent;
@@ -236,10 +241,10 @@ test_that("the list can be filtered and walked by keys", {
   listed <- function(which) paste(b$ids[which], collapse = " ")
   expect_identical(said[1:6], c(listed(grepl("1", b$ids)), listed(TRUE), listed(!b$label),
                                 listed(b$label & top <= fit$thresholds[["max"]]), listed(TRUE), listed(order(-top))))
-  expect_match(said[7], "^2.*/Bag 2 ")
-  expect_match(said[8], "^12.*/Bag 12 ")
-  expect_match(said[9], "^12.*/Bag 12 ")
-  expect_match(said[10], "^1.*/Bag 1 ")
+  expect_match(said[7], "^11.*/Bag 11 ")
+  expect_match(said[8], "^1.*/Bag 1 ")
+  expect_match(said[9], "^1.*/Bag 1 ")
+  expect_match(said[10], "^12.*/Bag 12 ")
   expect_identical(said[11], "1")
 })
 
