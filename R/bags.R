@@ -55,6 +55,8 @@ bags <- function(x, ...) UseMethod("bags")
 #' @export
 bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL) {
   check_dots_empty(..., known = names(formals()))
+  if (rlang::is_string(x))
+    stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.", class = "type")
   if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
   new_bags(as_columns(x, "x"), bag, label, positive, truth, image_dim)
 }
@@ -66,6 +68,7 @@ bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, i
   taken <- c(column_name(x, bag, "bag"), column_name(x, label, "label"),
              column_name(x, truth, "truth"))
   pick <- function(value, name) if (is.null(column_name(x, value, name))) value else x[[value]]
+  warn_copies(x[setdiff(names(x), taken)], list(bag = bag, label = label))
   new_bags(as_columns(x[setdiff(names(x), taken)], "x"), pick(bag, "bag"),
            pick(label, "label"), positive, pick(truth, "truth"), image_dim)
 }
@@ -124,12 +127,13 @@ bags.bags <- function(x, ...) {
 # kind; `order` undoes it: column j is the user's instance `order[j]`.
 new_bags <- function(x, bag, label, positive, truth, image_dim, call = rlang::caller_env()) {
   if (missing(bag) || missing(label))
-    stop_fumi("`bag` and `label` must both be given.", call = call)
+    stop_fumi("`bag` and `label` must both be given, but `", if (missing(bag)) "bag" else "label", "` is missing.",
+              call = call)
   if (ncol(x) == 0 || nrow(x) == 0)
     stop_fumi("`x` must have at least one instance and one feature, not ", ncol(x), " and ",
               nrow(x), ".", class = "empty", call = call)
   image_dim <- check_image_dim(image_dim, nrow(x), call)
-  bag <- check_bag(bag, ncol(x), call)
+  bag <- check_bag(bag, ncol(x), call, nrow(x))
   parsed <- parse_label(label, positive, "label", call)
   y <- label_by_bag(parsed$is_positive, names(label), bag, call)
   if (!is.null(truth)) truth <- check_truth(truth, parsed$classes, bag, y, call)
@@ -145,6 +149,10 @@ new_bags <- function(x, bag, label, positive, truth, image_dim, call = rlang::ca
 
 # ---- instances ---------------------------------------------------------------
 
+# What may be behind a wrong size or type, for messages.
+no_columns <- " (the name of a column is for a data frame)"
+is_transposed <- function(name) paste0(" (instances are rows: is `", name, "` transposed?)")
+
 # Any numeric container of instances as d x N doubles, one instance a column.
 as_columns <- function(x, name, call = rlang::caller_env()) {
   if (is.data.frame(x)) x <- numeric_columns(x, name, call)
@@ -155,7 +163,8 @@ as_columns <- function(x, name, call = rlang::caller_env()) {
   if (!(is.numeric(x) || is.logical(x)) || !length(dim(x)) %in% 2:3)
     stop_fumi("`", name, "` must be a numeric matrix with one row an instance, a data frame, ",
               "a list of matrices, or an array of images, not ",
-              if (length(dim(x)) %in% 2:3) paste0("a matrix of type ", typeof(x)) else describe(x), ".",
+              if (length(dim(x)) %in% 2:3) paste0("a matrix of type ", typeof(x)) else describe(x),
+              if (is.numeric(x) && is.null(dim(x))) " (one row of a matrix stays a matrix with `drop = FALSE`)", ".",
               class = "type", call = call)
   if (length(dim(x)) == 2) x <- t(x) else x <- matrix(x, prod(dim(x)[1:2]), dim(x)[3])
   storage.mode(x) <- "double"
@@ -168,14 +177,15 @@ check_finite_columns <- function(x, name, call = rlang::caller_env()) {
   bad <- which(!is.finite(x), arr.ind = TRUE)
   kind <- if (anyNA(x)) "missing value" else "infinite value"
   stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind, if (nrow(bad) > 1) "s",
-            ", the first in instance ", bad[1, 2], ", feature ", bad[1, 1], ".",
+            ", the first in instance ", bad[1, 2], ", feature ", c(rownames(x)[bad[1, 1]], bad[1, 1])[1], ".",
             class = "nonfinite", call = call)
 }
 
 numeric_columns <- function(x, name, call) {
   ok <- vapply(x, function(v) (is.numeric(v) || is.logical(v)) && !is.factor(v), NA)
   if (!all(ok))
-    stop_fumi("`", name, "` must have numeric feature columns, but ", enumerate(names(x)[!ok]),
+    stop_fumi("`", name, "` must have numeric feature columns, but ",
+              enumerate(paste0(names(x), " (", vapply(x, function(v) class(v)[1], ""), ")")[!ok]),
               if (sum(!ok) > 1) " are not." else " is not.", class = "type", call = call)
   as.matrix(x)
 }
@@ -200,9 +210,10 @@ stack_columns <- function(x, call = rlang::caller_env()) {
 
 # ---- bags and labels ---------------------------------------------------------
 
-check_bag <- function(bag, n, call) {
+check_bag <- function(bag, n, call, n_features = NULL) {
   if (!is.atomic(bag) || is.null(bag) || length(bag) != n)
-    stop_fumi("`bag` must give the bag of each of the ", n, " instances, not ", describe(bag), ".",
+    stop_fumi("`bag` must give the bag of each of the ", n, " instances, not ", describe(bag),
+              if (identical(length(bag), n_features)) is_transposed("x"), if (rlang::is_string(bag)) no_columns, ".",
               call = call)
   if (anyNA(bag))
     stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)),
@@ -248,9 +259,14 @@ label_classes <- function(label, positive, name, call) {
   if (is.numeric(label) && all(label %in% c(0, 1))) return(c("0", "1"))
   if (is.numeric(label) && all(label %in% c(-1, 1))) return(c("-1", "1"))
   if (is.factor(label) && length(values) == 2) return(values)
+  if (length(values) == 2)
+    stop_fumi("`positive` must name the positive one of the two values of `", name, "` (", enumerate(values),
+              "), but it is not given.", class = "label", call = call)
   stop_fumi("`", name, "` must be 0/1, -1/1, logical, a factor with two levels, or any two values ",
-            "with `positive` naming the positive one, not ", describe(label), " with ",
-            length(values), " value(s): ", enumerate(values, 5), ".", class = "label", call = call)
+            "with `positive` naming the positive one, not ", describe(label), if (rlang::is_string(label)) no_columns,
+            if (length(values) > 2)
+              paste0(" with ", length(values), " values: ", enumerate(values, 5), " (`one_vs_rest()` takes several classes)"),
+            ".", class = "label", call = call)
 }
 
 # One label a bag, from one a bag (in the order of first appearance, or named) or
@@ -272,7 +288,7 @@ label_by_bag <- function(y, names, bag, call) {
   mixed <- bag$code[y != first[bag$code]]
   if (length(mixed))
     stop_fumi("`label` must be the same for all instances of a bag, but bag ", bag$ids[mixed[1]],
-              " has both.", class = "label", call = call)
+              " has both (what is true of single instances goes into `truth`).", class = "label", call = call)
   unname(first)
 }
 
@@ -302,11 +318,23 @@ check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
 
 # The name of the column that `value` names, or NULL when it is no name.
 column_name <- function(x, value, name, call = rlang::caller_env()) {
-  if (missing(value)) stop_fumi("`bag` and `label` must both be given.", call = call)
+  if (missing(value)) stop_fumi("`bag` and `label` must both be given, but `", name, "` is missing.", call = call)
   if (!is.character(value) || length(value) != 1 || nrow(x) == 1 && !value %in% names(x)) return(NULL)
   if (value %in% names(x)) return(value)
   stop_fumi("`", name, "` must name a column of the data, but there is no column ", describe(value),
-            " among ", enumerate(names(x), 5), ".", class = "column", call = call)
+            " among ", enumerate(names(x), 5), did_you_mean(value, names(x)), ".", class = "column", call = call)
+}
+
+# Labels or ids given as vectors that are columns too would be taken for features.
+warn_copies <- function(x, given, call = rlang::caller_env()) {
+  for (name in names(given)) {
+    value <- as.character(given[[name]])
+    same <- function(v, i) identical(as.character(v[i]), value[i])
+    is_copy <- vapply(x, function(v) length(v) > 1 && length(v) == length(value) && same(v, 1) && same(v, seq_along(v)), NA)
+    if (any(is_copy))
+      warn_fumi("`", name, "` must not be a feature too, but it equals the column ", names(x)[is_copy][1], ": `", name,
+                " = \"", names(x)[is_copy][1], "\"` takes that column out.", class = "copy", call = call)
+  }
 }
 
 # Feature columns of `mi(label, bag) ~ a + b` or `~ .` or `~ . - a`.

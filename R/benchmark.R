@@ -58,8 +58,14 @@ mil_benchmark <- function(x, methods, ..., folds = 5, level = 0.95, adjust = "ho
 
 # A named list of list(fitter, parameters...).
 check_methods <- function(methods, call = rlang::caller_env()) {
-  if (is.character(methods))
-    methods <- stats::setNames(lapply(methods, get0, envir = topenv(), mode = "function", inherits = FALSE), methods)
+  if (is.character(methods)) {
+    known <- getNamespaceExports(topenv())
+    odd <- setdiff(methods, known)
+    if (length(odd))
+      stop_fumi("`methods` must be names of functions of this package, but ", odd[1], " is none",
+                did_you_mean(odd[1], known), ".", call = call)
+    methods <- stats::setNames(lapply(methods, get, envir = topenv(), mode = "function"), methods)
+  }
   entry <- lapply(methods, function(m) if (is.function(m)) list(m) else m)
   fits <- function(m) is.list(m) && length(m) && is.function(m[[1]])
   if (!is.list(methods) || !length(methods) || !all(vapply(entry, fits, NA)))

@@ -49,12 +49,17 @@ check_door <- function(own, given, call = rlang::caller_env()) {
   if (length(odd)) stop_unknown(odd[1], known, call)
 }
 
-# The nearest of the known arguments is suggested, if it is near.
 stop_unknown <- function(name, known, call) {
   known <- setdiff(known, "...")
+  hint <- did_you_mean(name, known)
+  if ("control" %in% known && name %in% names(formals(dlfumi_control)))
+    hint <- paste0(" (did you mean `control = dlfumi_control(", name, " = )`?)")
+  if (is.null(hint)) hint <- paste0(" (", enumerate(known, 20), ")")
+  stop_fumi("`", name, "` must be an argument of this function", hint, ", but it is not.", class = "argument", call = call)
+}
+
+# Suggests the nearest of the known names, if it is near.
+did_you_mean <- function(name, known) {
   distance <- utils::adist(name, known)[1, ]
-  near <- known[which.min(distance)]
-  stop_fumi("`", name, "` must be an argument of this function",
-            if (any(distance <= min(3, nchar(name) - 2))) paste0(" (did you mean `", near, "`?)"),
-            ", but it is not.", class = "argument", call = call)
+  if (any(distance <= min(3, nchar(name) - 2))) paste0(" (did you mean `", known[which.min(distance)], "`?)")
 }

@@ -85,6 +85,13 @@ coef.mil_model <- function(object, ...) {
 
 #' @rdname mil_model-methods
 #' @export
+plot.mil_model <- function(x, ...) {
+  stop_fumi("`x` must have a plot of its own, but a model of class ", class(x)[1],
+            " has none: `plot(mil_roc(x, new_data))` shows how well it finds targets.", class = "no_meaning")
+}
+
+#' @rdname mil_model-methods
+#' @export
 residuals.mil_model <- function(object, new_data, ...) {
   reconstruction <- fitted(object, new_data, ...)
   new <- forge(object, new_data, NULL)

@@ -158,7 +158,8 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
     }
     if (!is.null(object$features)) new_data <- pick_columns(object, new_data, call, name)
   } else if (is.list(new_data)) {
-    parts <- lapply(new_data, function(part) match_features(object, as_columns(part, name, call), call, name))
+    part_of <- function(part, name) match_features(object, as_columns(part, name, call), call, name)
+    parts <- Map(part_of, new_data, sprintf("%s[[%d]]", name, seq_along(new_data)))
     if (is.null(bag)) bag <- if (is.null(names(parts))) seq_along(parts) else names(parts)
     if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
     new_data <- if (length(parts)) t(do.call(cbind, parts)) else matrix(0, 0, object$n_features)
@@ -190,7 +191,7 @@ match_features <- function(object, x, call, name = "new_data") {
     return(x[object$features, , drop = FALSE])
   }
   if (nrow(x) != object$n_features)
-    stop_fumi("`", name, "` must have ", object$n_features, " features, not ", nrow(x), ".",
-              class = "column", call = call)
+    stop_fumi("`", name, "` must have ", object$n_features, " features, not ", nrow(x),
+              if (ncol(x) == object$n_features) is_transposed(name), ".", class = "column", call = call)
   x
 }

@@ -81,9 +81,17 @@ csv_lines <- function(x) {
 }
 
 read_bags_csv <- function(file, bag, label, positive, image_dim) {
-  d <- utils::read.csv(file, check.names = FALSE, colClasses = "character", na.strings = "NA", strip.white = FALSE)
+  d <- tryCatch(utils::read.csv(file, check.names = FALSE, colClasses = "character", na.strings = "NA", strip.white = FALSE),
+                error = function(e) NULL)
+  if (is.null(d) || ncol(d) == 1) bad_file(file, "a table with commas between its columns")
   lacking <- setdiff(c(bag, label), names(d))
-  if (length(lacking)) bad_file(file, "a table with the columns `", bag, "` and `", label, "`")
+  if (length(lacking))
+    stop_fumi("`file` must have the columns `", bag, "` and `", label, "`, but ", basename(file), " has ",
+              enumerate(names(d), 5), did_you_mean(lacking[1], names(d)), ".", class = "file", call = rlang::caller_env())
+  if (any(names(d) == ""))
+    stop_fumi("`file` must have a name for each column, but column ", which(names(d) == "")[1], " of ", basename(file),
+              " has none (row names are left out by `write.csv(row.names = FALSE)`).", class = "file",
+              call = rlang::caller_env())
   is_id <- names(d) == bag
   d[!is_id] <- lapply(d[!is_id], utils::type.convert, as.is = TRUE)
   bags(d, bag = bag, label = label, truth = if ("truth" %in% names(d)) "truth", positive = positive, image_dim = image_dim)

@@ -53,7 +53,8 @@ mil_roc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "
 
 make_roc <- function(score, truth, positive, na, call = rlang::caller_env()) {
   if (!is.numeric(score) || is.object(score))
-    stop_fumi("`x` must be numeric scores or a fitted model, not ", describe(score), ".",
+    stop_fumi("`x` must be numeric scores or a fitted model, not ", describe(score),
+              if (is.data.frame(score) && ".score" %in% names(score)) " (its column `.score` has them)", ".",
               class = "type", call = call)
   if (length(truth) != length(score))
     stop_fumi("`truth` must have one value for each of the ", length(score), " scores, not ",

@@ -11,12 +11,16 @@
 #' table(bag_folds(b, 3), summary(b)$label)
 #' @export
 bag_folds <- function(x, k = 3) {
-  b <- bags(x)
-  k <- check_count(k, "k", min = 2)
+  if (!inherits(x, "bags")) stop_fumi("`x` must be bags, not ", describe(x), ".", class = "type")
+  draw_folds(x, k, "k")
+}
+
+draw_folds <- function(b, k, name, call = rlang::caller_env()) {
+  k <- check_count(k, name, min = 2, call = call)
   fewest <- min(sum(b$label), sum(!b$label))
   if (k > fewest)
-    stop_fumi("`k` must be at most the number of bags of each label (", sum(b$label), " positive, ", sum(!b$label),
-              " negative), not ", k, ".")
+    stop_fumi("`", name, "` must be at most the number of bags of each label (", sum(b$label), " positive, ",
+              sum(!b$label), " negative), not ", k, ".", call = call)
   fold <- integer(length(b))
   for (label in c(TRUE, FALSE)) {
     of_label <- which(b$label == label)
@@ -78,8 +82,9 @@ mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, metric = c("auc",
   refit <- check_flag(refit, "refit")
   problems <- check_problems(x)
   folds <- check_folds(folds, problems)
+  if (missing(grid)) stop_fumi("`grid` must be given: a data frame with one configuration a row.")
   configurations <- check_grid(grid, list(...))
-  fitter <- match.fun(fitter)
+  fitter <- check_fitter(fitter, rlang::caller_env())
   tried <- cross_validate(problems, folds, fitter, configurations, measure, dir, progress)
   new_mil_tune(tried, grid, configurations, measure, rule, refit, problems, fitter)
 }
@@ -91,8 +96,8 @@ mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, metric = c("auc", "tpr", 
                    progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
   problems <- check_problems(x)
-  tried <- cross_validate(problems, check_folds(folds, problems), match.fun(fitter), list(list(...)), measure, dir,
-                          progress)
+  tried <- cross_validate(problems, check_folds(folds, problems), check_fitter(fitter, rlang::caller_env()),
+                          list(list(...)), measure, dir, progress)
   failed <- which(!is.na(tried$error))
   if (length(failed)) stop_fumi("Fold ", tried$fold[failed[1]], " could not be fitted: ", tried$error[failed[1]],
                                 class = "fit")
@@ -120,7 +125,7 @@ check_problems <- function(x, call = rlang::caller_env()) {
 }
 
 check_folds <- function(folds, problems, call = rlang::caller_env()) {
-  if (is.numeric(folds) && length(folds) == 1) return(lapply(problems, bag_folds, folds))
+  if (is.numeric(folds) && length(folds) == 1) return(lapply(problems, draw_folds, folds, "folds", call))
   if (!is.list(folds)) folds <- list(folds)
   ok <- length(folds) == length(problems) &&
     all(mapply(function(f, b) length(f) == length(b) && !anyNA(f) && length(unique(f)) > 1, folds, problems))

@@ -288,8 +288,8 @@ test_that("bad instances are refused, by bags() and by dlfumi()", {
 })
 
 test_that("the first bad value is named by instance and feature, a bad column by its name", {
-  expect_error(bags(hole(NA, 7, 5)$x, ids, per_bag), "instance 7, feature 5")
-  expect_error(bags(hole(Inf, 12, 1)$x, ids, per_bag), "instance 12, feature 1")
+  expect_error(bags(hole(NA, 7, 5)$x, ids, per_bag), "instance 7, feature e")
+  expect_error(bags(hole(Inf, 12, 1)$x, ids, per_bag), "instance 12, feature a")
   expect_error(bags(data.frame(a = 1:12, shade = gl(2, 6)), ids, per_bag), "shade")
   expect_error(bags(list(instances(), hole(NA, 2, 4)$x), 0:1), "x[[2]]", fixed = TRUE)
 })

@@ -157,7 +157,7 @@ test_that("new data that do not fit are refused by name", {
     "a factor column" = list(data.frame(d$x[, -1], a = gl(2, 16)), "type"),
     "a list with a hole" = list(list(d$x, hole(NA)), "nonfinite"), "a list of vectors" = list(list(1:6), "type"))
   for (name in names(cases))
-    expect_error(predict(fit, cases[[name]][[1]]), "`new_data`", class = paste0("fumi_error_", cases[[name]][[2]]), info = name)
+    expect_error(predict(fit, cases[[name]][[1]]), "^`new_data(\\[\\[[0-9]\\]\\])?` must", class = paste0("fumi_error_", cases[[name]][[2]]), info = name)
   expect_error(predict(fit, d$x[, -2]), "lacks b")
   expect_error(predict(fit, unname(d$x[, 1:3])), "6 features, not 3")
   expect_error(predict(fit), "`new_data`", class = "fumi_error_no_data")

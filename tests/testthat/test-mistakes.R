@@ -1,0 +1,139 @@
+# What users do wrong most often, with the sentence that they read.
+
+spoiled <- local({
+  set.seed(1)
+  x <- as.matrix(sim_bags(n_bags = 8, bag_size = 4, n_features = 6))
+  colnames(x) <- letters[1:6]
+  bag <- rep(1:8, each = 4)
+  label <- rep(c(1, 0), each = 4)
+  d <- data.frame(x, bag = bag, label = label[bag])
+  b <- bags(d, bag = "bag", label = "label")
+  folder <- tempfile()
+  dir.create(folder)
+  csv <- function(name, write = utils::write.csv, ...) {
+    write(d, file.path(folder, name), ...)
+    file.path(folder, name)
+  }
+  list(x = x, bag = bag, label = label, d = d, b = b, folder = folder, fit = dlfumi(b, n_target = 1, n_background = 2),
+       plain = csv("plain.csv", row.names = FALSE), numbered = csv("numbered.csv"), semicolon = csv("semicolon.csv", utils::write.csv2))
+})
+
+# Rows: the mistake, as a call in the data above; the answer.
+mistakes <- function() list(
+  # labels
+  quote(bags(x, bag, replace(label[bag], 2:4, 0))),
+  "`label` must be the same for all instances of a bag, but bag 1 has both (what is true of single instances goes into `truth`).",
+  quote(bags(x, bag, label[1:7])),
+  "`label` must have one value for each of the 8 bags or for each of the 32 instances, not 7.",
+  quote(bags(x, bag, rep(c("yes", "no"), 4))),
+  "`positive` must name the positive one of the two values of `label` (no, yes), but it is not given.",
+  quote(bags(x, bag, rep(c("yes", "no"), 4), positive = "Yes")),
+  "`positive` must be one of the two values of `label` (no, yes), not \"Yes\".",
+  quote(bags(x, bag, factor(rep(c("a", "b", "c", "a"), 2)))),
+  paste("`label` must be 0/1, -1/1, logical, a factor with two levels, or any two values with `positive` naming the positive",
+        "one, not a factor with 3 values: a, b, c (`one_vs_rest()` takes several classes)."),
+  quote(dlfumi(x, bag, rep(1, 8))),
+  "`label` must have at least one positive and one negative bag, but all 8 are positive.",
+  quote(dlfumi(x, label)),
+  "`bag` and `label` must both be given, but `label` is missing.",
+  # instances
+  quote(bags(cbind(d, sex = "f"), bag = "bag", label = "label")),
+  "`x` must have numeric feature columns, but sex (character) is not.",
+  quote(bags(t(x), bag, label)),
+  "`bag` must give the bag of each of the 6 instances, not an integer vector of length 32 (instances are rows: is `x` transposed?).",
+  quote(bags(replace(x, 5, NA), bag, label)),
+  "`x` must be finite, but it has 1 missing value, the first in instance 5, feature a.",
+  quote(bags(d, bag = "bagg", label = "label")),
+  "`bag` must name a column of the data, but there is no column \"bagg\" among a, b, c, d, e and 3 more (did you mean `bag`?).",
+  quote(bags(x, bag = "bag", label = label)),
+  "`bag` must give the bag of each of the 32 instances, not \"bag\" (the name of a column is for a data frame).",
+  quote(bags(x, bag = bag, label = "label")),
+  paste("`label` must be 0/1, -1/1, logical, a factor with two levels, or any two values with `positive` naming the positive",
+        "one, not \"label\" (the name of a column is for a data frame)."),
+  quote(bags(label ~ ., data = d)),
+  "`x` must be a formula `mi(label, bag) ~ features`, not `label ~ .`.",
+  quote(dlfumi("scans.csv")),
+  "`x` must be instances, not \"scans.csv\": `read_bags()` reads files.",
+  # files
+  quote(read_bags(plain, bag = "Bag")),
+  "`file` must have the columns `Bag` and `label`, but plain.csv has a, b, c, d, e and 3 more (did you mean `bag`?).",
+  quote(read_bags(numbered)),
+  paste("`file` must have a name for each column, but column 1 of numbered.csv has none (row names are left out by",
+        "`write.csv(row.names = FALSE)`)."),
+  quote(read_bags(semicolon)),
+  "`file` must be a table with commas between its columns, but semicolon.csv is not.",
+  # parameters
+  quote(dlfumi(b, lamda = 0.1)),
+  "`lamda` must be an argument of this function (did you mean `lambda`?), but it is not.",
+  quote(dlfumi(b, max_iter = 10)),
+  "`max_iter` must be an argument of this function (did you mean `control = dlfumi_control(max_iter = )`?), but it is not.",
+  quote(dlfumi(b, control = dlfumi_control("exakt"))),
+  "`variant` must be one of \"paper\", \"matlab\", \"exact\", not \"exakt\".",
+  quote(dlfumi(b, n_target = 50)),
+  "`n_target` must be at most the number of instances in positive bags (16), not 50.",
+  quote(dlfumi(b, lambda = -1)),
+  "`lambda` must be a single finite number >= 0, not -1.",
+  quote(miles(b, C = 1)),
+  paste("`C` must be an argument of this function (x, sigma, cost, normalize, progress, bag, label, positive, truth,",
+        "image_dim, data), but it is not."),
+  # new data
+  quote(predict(fit, x[, 1:5])),
+  "`new_data` must have the features of the fit, but it lacks f.",
+  quote(predict(fit, t(x))),
+  "`new_data` must have 6 features, not 32 (instances are rows: is `new_data` transposed?).",
+  quote(predict(fit, x[1, ])),
+  paste("`new_data` must be a numeric matrix with one row an instance, a data frame, a list of matrices, or an array of images,",
+        "not a double vector of length 6 (one row of a matrix stays a matrix with `drop = FALSE`)."),
+  quote(predict(fit, list(x, "b"))),
+  paste("`new_data[[2]]` must be a numeric matrix with one row an instance, a data frame, a list of matrices, or an array of",
+        "images, not \"b\"."),
+  quote(predict(fit, newdata = b)),
+  "`newdata` must be an argument of this function (did you mean `new_data`?), but it is not.",
+  quote(predict(fit)),
+  "`new_data` must be given: a fit keeps no training data.",
+  quote(predict(fit, x, level = "bag")),
+  "`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
+  quote(predict(fit, b, type = "response")),
+  "`type` must be one of \"score\", \"class\", \"prob\", \"codes\", \"reconstruction\", not \"response\".",
+  quote(predict(fit, b, type = "class", threshold = "0.5")),
+  "`threshold` must be a single finite number, not \"0.5\".",
+  quote(explain(fit, b, bag = "b17")),
+  "`bag` must name bags that are there, but there is no bag b17.",
+  quote(plot(sil(b))),
+  paste("`x` must have a plot of its own, but a model of class sil has none: `plot(mil_roc(x, new_data))` shows how well it",
+        "finds targets."),
+  # evaluation
+  quote(mil_roc(fit, b)),
+  "`truth` must be given when `new_data` holds none for its instances, but it is NULL (`level = \"bag\"` needs only the labels).",
+  quote(mil_roc(predict(fit, b), label[bag])),
+  "`x` must be numeric scores or a fitted model, not a data.frame of 32 x 2 (its column `.score` has them).",
+  quote(mil_roc(predict(fit, b)$.score, label)),
+  "`truth` must have one value for each of the 32 scores, not 8.",
+  quote(mil_tune(b, dlfumi)),
+  "`grid` must be given: a data frame with one configuration a row.",
+  quote(mil_tune(b, "dlfumy", data.frame(lambda = 1))),
+  "`fitter` must be a function that fits a model, not \"dlfumy\".",
+  quote(mil_tune(b, dlfumi, data.frame(lambda = 1), folds = 10)),
+  "`folds` must be at most the number of bags of each label (4 positive, 4 negative), not 10.",
+  quote(mil_benchmark(b, c("dlfumi", "misvm"))),
+  "`methods` must be names of functions of this package, but misvm is none (did you mean `mi_svm`?).",
+  quote(bag_folds(d, 3)),
+  "`x` must be bags, not a data.frame of 32 x 8.")
+
+test_that("a common mistake gets one sentence that helps", {
+  table <- matrix(mistakes(), ncol = 2, byrow = TRUE)
+  for (i in seq_len(nrow(table))) {
+    answer <- tryCatch(eval(table[[i, 1]], spoiled), error = identity)
+    expect_s3_class(answer, "fumi_error")
+    expect_identical(conditionMessage(answer), table[[i, 2]])
+  }
+  unlink(spoiled$folder, recursive = TRUE)
+})
+
+test_that("labels and ids that would be features too are told of", {
+  d <- spoiled$d
+  expect_warning(bags(d, bag = d$bag, label = "label"), "takes that column out", class = "fumi_warning_copy")
+  expect_warning(bags(d, bag = "bag", label = factor(d$label)), "`label = \"label\"`", class = "fumi_warning_copy")
+  expect_silent(bags(d[-8], bag = "bag", label = d$label))
+  expect_silent(bags(d, bag = "bag", label = "label"))
+})
