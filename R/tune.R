@@ -177,7 +177,8 @@ one_fold <- function(task, fitter, measure) {
     data.frame(metric = held_out_metric(fit, b[out], measure), error = NA_character_)
   }
   failed <- function(e) data.frame(metric = NA_real_, error = conditionMessage(e))
-  seconds <- system.time(result <- tryCatch(attempt(), fumi_error_interrupt = rlang::cnd_signal, error = failed))
+  seconds <- system.time(result <- tryCatch(attempt(), fumi_error_interrupt = rlang::cnd_signal, error = failed),
+                         gcFirst = FALSE)
   data.frame(metric = result$metric, seconds = seconds[["elapsed"]], error = result$error)
 }
 
