@@ -63,3 +63,9 @@ did_you_mean <- function(name, known) {
   distance <- utils::adist(name, known)[1, ]
   if (any(distance <= min(3, nchar(name) - 2))) paste0(" (did you mean `", known[which.min(distance)], "`?)")
 }
+
+# A package that is only suggested, and what for.
+check_package <- function(package, purpose, call = rlang::caller_env()) {
+  if (requireNamespace(package, quietly = TRUE)) return(invisible())
+  stop_fumi("The package ", package, " must be installed ", purpose, ", but it is not.", class = "package", call = call)
+}

@@ -2,7 +2,7 @@
 
 #' Bags in files
 #'
-#' Reads and writes [bags()] as text that other programs of the field read and write.
+#' Reads and writes [bags()] in the formats that other programs of the field read and write.
 #'
 #' @section Formats:
 #' \describe{
@@ -14,14 +14,22 @@
 #'   \item{`"images"`}{a folder with a folder for each of the two labels, in each a folder for each bag, in each the images
 #'     of that bag (PNG or JPEG, all of one size; colours are averaged to grey). It needs the package png or jpeg and is
 #'     read only}
+#'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a matrix (`X`) with one
+#'     column an instance, a label for each (`labels_bag` or `labels`) and if possible the number of its bag
+#'     (`bag_number`), as the authors' code of FUMI has it; or a cell array (`dataBags`) of matrices with one row an
+#'     instance, one a bag, and a label for each, as that of MI-ACE has it. A matrix whose rows are as many as the
+#'     labels and whose columns are not is taken to have instances in rows. Without bag numbers, which FUMI does not
+#'     need, each run of equal labels becomes one bag, with a warning. `labels_point` is the truth. The first of
+#'     these layouts is written, without the names of features; bags whose ids are no whole numbers are numbered}
 #' }
-#' Numbers are written with up to 17 digits, so that they come back as they were.
+#' Numbers are written as text with up to 17 digits, so that they come back as they were.
 #'
 #' @param file a file, or for `"images"` a folder.
 #' @param format one of the above; by default by the ending of `file`.
 #' @param x [bags()].
 #' @param positive,image_dim as in [bags()].
-#' @param bag,label for `"csv"`: the names of the columns, if they are others.
+#' @param bag,label for `"csv"` and `"mat"`: the names of the columns or variables, if they are others.
+#' @param data for `"mat"`: the name of the variable with the instances, if it is another.
 #' @param ... nothing: an unknown argument is an error.
 #' @return `read_bags()`: [bags()]. `write_bags()`: the bags, invisibly.
 #' @examples
@@ -33,12 +41,14 @@
 #' read_bags(file)
 #' unlink(file)
 #' @export
-read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NULL, bag = "bag", label = "label") {
+read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NULL, bag = NULL, label = NULL,
+                      data = NULL) {
   check_dots_empty(..., known = names(formals()))
   if (!rlang::is_string(file) || !file.exists(file))
     stop_fumi("`file` must be a file or folder that exists, not ", describe(file), ".", class = "file")
-  format <- check_format(file, format, c("csv", "svm", "arff", "images"))
+  format <- check_format(file, format, c("csv", "svm", "arff", "mat", "images"))
   switch(format, csv = read_bags_csv(file, bag, label, positive, image_dim),
+         mat = read_bags_mat(file, data, bag, label, positive, image_dim),
          svm = read_bags_svm(file, positive, image_dim), arff = read_bags_arff(file, positive, image_dim),
          images = read_bags_images(file, positive))
 }
@@ -49,7 +59,11 @@ write_bags <- function(x, file, format = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   if (!inherits(x, "bags")) stop_fumi("`x` must be bags, not ", describe(x), ".", class = "type")
   if (!rlang::is_string(file)) stop_fumi("`file` must be the name of a file, not ", describe(file), ".", class = "file")
-  format <- check_format(file, format, c("csv", "svm", "arff"))
+  format <- check_format(file, format, c("csv", "svm", "arff", "mat"))
+  if (format == "mat") {
+    write_bags_mat(x, file)
+    return(invisible(x))
+  }
   lines <- switch(format, csv = csv_lines(x), svm = svm_lines(x), arff = arff_lines(x))
   writeLines(enc2utf8(lines), file, useBytes = TRUE)
   invisible(x)
@@ -81,6 +95,8 @@ csv_lines <- function(x) {
 }
 
 read_bags_csv <- function(file, bag, label, positive, image_dim) {
+  if (is.null(bag)) bag <- "bag"
+  if (is.null(label)) label <- "label"
   d <- tryCatch(utils::read.csv(file, check.names = FALSE, colClasses = "character", na.strings = "NA", strip.white = FALSE),
                 error = function(e) NULL)
   if (is.null(d) || ncol(d) == 1) bad_file(file, "a table with commas between its columns")
@@ -208,9 +224,7 @@ read_bags_images <- function(file, positive) {
 
 read_image <- function(file) {
   package <- if (grepl("png$", file, ignore.case = TRUE)) "png" else "jpeg"
-  if (!requireNamespace(package, quietly = TRUE))
-    stop_fumi("The package ", package, " must be installed to read `file`, but it is not.", class = "package",
-              call = rlang::caller_env(3))
+  check_package(package, "to read `file`", rlang::caller_env(3))
   image <- if (package == "png") png::readPNG(file) else jpeg::readJPEG(file)
   if (length(dim(image)) == 2) return(image)
   # Without the last of two or four channels, which is transparency.

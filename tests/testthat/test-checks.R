@@ -159,3 +159,8 @@ test_that("odd data are either fitted or refused, and never give NaN", {
     else expect_true(all_finite(extreme))
   }
 })
+
+test_that("a package that is lacking is named with what it is for", {
+  expect_silent(check_package("stats", "to test"))
+  expect_error(check_package("none.such", "to read `file`"), "none.such must be installed to read `file`", class = "fumi_error_package")
+})
