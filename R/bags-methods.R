@@ -68,17 +68,18 @@ take_columns <- function(x, mine) {
   code <- match(x$bag[mine], keep)
   first_seen <- unique(code[by_user])
   rebuild_bags(x, x$x[, mine, drop = FALSE], match(code, first_seen), x$ids[keep][first_seen],
-               x$label[keep][first_seen], position, x$truth[mine])
+               x$label[keep][first_seen], position, x$truth[mine], x$cell[mine])
 }
 
 # A bags object like `x` with other instances. `position` is each column's place in the
 # order of the user.
-rebuild_bags <- function(x, columns, code, ids, label, position, truth) {
+rebuild_bags <- function(x, columns, code, ids, label, position, truth, cell) {
   order <- order(!label[code], position)
   x$x <- columns[, order, drop = FALSE]
   x[c("bag", "ids", "label", "n_positive")] <- list(code[order], ids, label, sum(label[code]))
   x["order"] <- list(as.integer(position[order]))
   x["truth"] <- list(truth[order])
+  x$cell <- cell[order]
   x
 }
 
@@ -105,12 +106,13 @@ c.bags <- function(...) {
   check_combinable(parts)
   before <- cumsum(c(0L, vapply(parts, function(b) length(b$ids), 0L)))
   instances <- cumsum(c(0L, vapply(parts, function(b) ncol(b$x), 0L)))
+  all_have <- function(part) !any(vapply(parts, function(b) is.null(b[[part]]), NA))
   join <- function(f) do.call(c, lapply(seq_along(parts), function(s) f(parts[[s]], s)))
   rebuild_bags(
     parts[[1]], do.call(cbind, lapply(parts, `[[`, "x")), join(function(b, s) b$bag + before[s]),
     join(function(b, s) b$ids), join(function(b, s) b$label),
     join(function(b, s) b$order + instances[s]),
-    if (!any(vapply(parts, function(b) is.null(b$truth), NA))) join(function(b, s) b$truth))
+    if (all_have("truth")) join(function(b, s) b$truth), if (all_have("cell")) join(function(b, s) b$cell))
 }
 
 check_combinable <- function(parts, call = rlang::caller_env()) {

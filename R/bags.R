@@ -36,8 +36,8 @@
 #'   given: `as.matrix(b)`, `as.data.frame(b)` and all predictions are in that
 #'   order. `length(b)` is the number of bags.
 #'
-#' @seealso [bags-methods] for what can be done with bags, [sim_bags()] to make
-#'   some, [dlfumi()] to learn from them.
+#' @seealso [bags-methods] for what can be done with bags, [bags.SpatRaster()] for rasters,
+#'   [read_bags()] for files, [sim_bags()] to make some, [dlfumi()] to learn from them.
 #' @examples
 #' x <- matrix(rnorm(60), nrow = 12)
 #' b <- bags(x, bag = rep(1:4, each = 3), label = c(1, 1, 0, 0))

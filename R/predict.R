@@ -5,7 +5,8 @@
 #' @param object a fitted model, such as one made by [dlfumi()].
 #' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row an
 #'   instance), a list of matrices (one a bag), or an array of images. Columns are matched
-#'   by name if the training data had names; columns that were not there are ignored.
+#'   by name if the training data had names; columns that were not there are ignored. For a raster of terra,
+#'   [predict_raster()] makes a map.
 #' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
 #'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the class whose side of the
 #'   threshold the score is on. `"prob"`: the probability of a target; for DL-FUMI
@@ -46,6 +47,10 @@ predict.mil_model <- function(object, new_data,
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
+  if (inherits(new_data, "SpatRaster")) {
+    if (level == "bag") stop_fumi("`level` must be \"instance\" for a raster, not \"bag\".")
+    return(predict_raster(object, new_data, type = type, ..., threshold = threshold))
+  }
   validate_model(object)
   in_parts <- inherits(new_data, "bag_shards")
   if (type %in% c("codes", "reconstruction")) {

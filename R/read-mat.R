@@ -10,7 +10,8 @@ read_bags_mat <- function(file, data, bag, label, positive, image_dim, call = rl
   pick <- function(role, given, needed = TRUE) mat_variable(content, role, given, needed, file, call)
   x <- pick("data", data)
   y <- as.vector(unlist(pick("label", label)))
-  if (is.list(x)) return(bags(mat_cells(x, length(y), file, call), label = y, positive = positive, image_dim = image_dim))
+  if (is.list(x))
+    return(bags(mat_cells(x, length(y), file, call), label = y, positive = positive, image_dim = image_dim))
   if (!is.numeric(x) || length(dim(x)) != 2)
     bad_file(file, "a MAT-file whose data are a numeric matrix or a cell array of matrices", call = call)
   id <- as.vector(unlist(pick("bag", bag, needed = FALSE)))
@@ -45,14 +46,14 @@ mat_cells <- function(x, n_labels, file, call) {
   parts <- lapply(x, function(cell) if (is.list(cell) && length(cell) == 1) cell[[1]] else cell)
   odd <- which(!vapply(parts, function(part) is.numeric(part) && length(dim(part)) == 2 && length(part) > 0, NA))
   if (length(odd))
-    bad_file(file, "a cell array of numeric matrices with one row an instance, without empty ones (cell ", odd[1], ")",
-             call = call)
+    bad_file(file, "a cell array of numeric matrices with one row an instance, without empty ones (cell ", odd[1],
+             ")", call = call)
   if (length(parts) != n_labels)
     bad_file(file, "a cell array with as many labels as cells (", n_labels, " and ", length(parts), ")", call = call)
   d <- vapply(parts, ncol, 1L)
   if (any(d != d[1]))
-    bad_file(file, "a cell array of matrices with the same columns (", d[1], " in cell 1, ", d[d != d[1]][1], " in cell ",
-             which(d != d[1])[1], ")", call = call)
+    bad_file(file, "a cell array of matrices with the same columns (", d[1], " in cell 1, ", d[d != d[1]][1],
+             " in cell ", which(d != d[1])[1], ")", call = call)
   parts
 }
 
@@ -76,7 +77,8 @@ write_bags_mat <- function(x, file, call = rlang::caller_env()) {
   row <- function(v) matrix(as.double(in_user_order(x, v)), 1)
   number <- suppressWarnings(as.numeric(x$ids))
   if (anyNA(number) || any(number != round(number))) number <- seq_along(x$ids)
-  variables <- list(X = unname(in_user_order(x, x$x)), labels_bag = row(x$label[x$bag]), bag_number = row(number[x$bag]))
+  variables <- list(X = unname(in_user_order(x, x$x)), labels_bag = row(x$label[x$bag]),
+                    bag_number = row(number[x$bag]))
   if (!is.null(x$truth)) variables$labels_point <- row(x$truth)
   do.call(R.matlab::writeMat, c(list(file), variables))
 }

@@ -181,26 +181,29 @@ roc_vertices <- function(roc) {
 #'      points = data.frame(fpr = 0.1, tpr = 0.6, label = "a rule"))
 #' @export
 plot.mil_roc <- function(x, ..., labels = NULL, points = NULL, col = NULL, main = NULL) {
-  given <- list(...)
-  written <- as.list(substitute(list(...)))[-1]
-  # In plot(a = r1, b = r2) R dispatches on the first argument but leaves `x` missing.
-  if (!missing(x)) {
-    given <- c(list(x), given)
-    written <- c(list(substitute(x)), written)
-  }
-  is_curve <- vapply(given, inherits, NA, "roc")
-  curves <- given[is_curve]
-  check_frame(given[!is_curve])
-  if (is.null(labels)) labels <- curve_labels(curves, written[is_curve])
-  key <- roc_key(curves, labels, check_points(points), col)
+  all <- plot_arguments()
+  is_curve <- vapply(all$given, inherits, NA, "roc")
+  curves <- all$given[is_curve]
+  check_frame(all$given[!is_curve])
+  if (is.null(labels)) labels <- curve_labels(curves, all$written[is_curve])
+  key <- curve_key(curves, labels, paste("AUC", vapply(curves, format_auc, "")), check_points(points), col)
 
   old <- graphics::par(c("mar", "pty"))
   on.exit(graphics::par(old))
   shrink <- make_room(key$text)
-  draw_frame(main, given[!is_curve])
+  draw_frame(main, all$given[!is_curve])
   draw_curves(curves, key)
   draw_key(key, shrink)
   invisible(curves[[1]])
+}
+
+# The arguments `x` and `...` of a plot of curves, and how they were written. In plot(a = r1, b = r2) R dispatches
+# on the first argument but leaves `x` missing.
+plot_arguments <- function(plot = parent.frame()) {
+  given <- eval(quote(list(...)), plot)
+  written <- eval(quote(as.list(substitute(list(...)))[-1]), plot)
+  if (eval(quote(missing(x)), plot)) return(list(given = given, written = written))
+  list(given = c(list(plot$x), given), written = c(list(eval(quote(substitute(x)), plot)), written))
 }
 
 # The name of an argument, else the variable that it is, else its number.
@@ -229,13 +232,12 @@ check_points <- function(points, call = rlang::caller_env()) {
   points
 }
 
-# How each curve, and then each point, is drawn and what the legend says of it.
-roc_key <- function(curves, labels, points, col, call = rlang::caller_env()) {
+# How each curve, and then each point, is drawn and what the legend says of it: its label, and its area.
+curve_key <- function(curves, labels, areas, points, col, call = rlang::caller_env()) {
   if (!is.character(labels) || length(labels) != length(curves))
     stop_fumi("`labels` must be one name for each of the ", length(curves), " curves, not ",
               describe(labels), ".", class = "dimension", call = call)
-  auc <- paste("AUC", vapply(curves, format_auc, ""))
-  text <- c(paste0(wrap(labels), ifelse(labels == "", "", ", "), auc), wrap(points$label))
+  text <- c(paste0(wrap(labels), ifelse(labels == "", "", ", "), areas), wrap(points$label))
   n <- length(curves)
   m <- nrow(points)
   if (is.null(col)) col <- okabe_ito
@@ -283,8 +285,8 @@ draw_curves <- function(curves, key) {
 
 # Beside the plot, where no curve can pass under it.
 draw_key <- function(key, shrink) {
-  usr <- graphics::par("usr")
-  graphics::legend(usr[2] + graphics::xinch(0.1), usr[4], key$text, col = key$col, lty = key$lty,
-                   pch = key$pch, pt.cex = 1.4 * shrink, lwd = 2, seg.len = 1.5, y.intersp = 1.3,
+  right <- graphics::grconvertX(1, "npc", "inches") + 0.1
+  graphics::legend(graphics::grconvertX(right, "inches"), graphics::grconvertY(1, "npc"), key$text,
+                   col = key$col, lty = key$lty, pch = key$pch, pt.cex = 1.4 * shrink, lwd = 2, seg.len = 1.5, y.intersp = 1.3,
                    bty = "n", cex = shrink, xpd = NA)
 }

@@ -11,15 +11,16 @@ test_that("the layout of FUMI is read: instances in columns, a label and a bag n
   skip_if_not_installed("R.matlab")
   b <- read_bags(test_path("fixtures", "fumi.mat"))
   expect_identical(as.matrix(b), matrix(0:23 / 7, 8))
-  expect_identical(summary(b), data.frame(bag = as.character(1:4), label = factor(c(1, 0, 0, 1)), instances = c(3L, 2L, 2L, 1L),
-                                          targets = c(1L, 0L, 0L, 1L)))
+  expect_identical(summary(b), data.frame(bag = as.character(1:4), label = factor(c(1, 0, 0, 1)),
+                                          instances = c(3L, 2L, 2L, 1L), targets = c(1L, 0L, 0L, 1L)))
 })
 
 test_that("a cell array of bags is read, as MI-ACE has it", {
   skip_if_not_installed("R.matlab")
   b <- read_bags(test_path("fixtures", "cells.mat"))
-  expect_identical(as.matrix(b), rbind(c(.5, 1.5), c(2.5, 3.5), c(10.5, 11.5), c(20.5, 21.5), c(22.5, 23.5), c(24.5, 25.5)))
-  expect_identical(summary(b), data.frame(bag = as.character(1:3), label = factor(c(1, 0, 1)), instances = c(2L, 1L, 3L)))
+  expect_identical(as.matrix(b), c(0, 0, 10, 20, 20, 20) + matrix(c(.5, 2.5, .5, .5, 2.5, 4.5, 1.5, 3.5, 1.5, 1.5, 3.5, 5.5), 6))
+  expect_identical(summary(b), data.frame(bag = as.character(1:3), label = factor(c(1, 0, 1)),
+                                          instances = c(2L, 1L, 3L)))
 })
 
 test_that("bags come back from a MAT-file", {
@@ -39,15 +40,16 @@ test_that("bags come back from a MAT-file", {
 
 test_that("the sides of a matrix are told by the number of labels, and variables may have other names", {
   x <- matrix(1:12 / 2, 4)
-  b <- read_bags(mat_file(spectra = x, y = c(0, 0, 1, 1), box = c(7, 7, 9, 9)), data = "spectra", label = "y", bag = "box")
+  file <- mat_file(spectra = x, y = c(0, 0, 1, 1), box = c(7, 7, 9, 9))
+  b <- read_bags(file, data = "spectra", label = "y", bag = "box")
   expect_identical(as.matrix(b), x)
   expect_identical(b$ids, c("7", "9"))
   square <- read_bags(mat_file(X = x[1:3, ], labels = c(0, 1, 1), bag_number = c(1, 2, 2)))
   expect_identical(as.matrix(square), t(x[1:3, ]))
   by_bag <- read_bags(mat_file(X = t(x), labels = c(-1, 1), bag_number = c(2, 1, 1, 2)))
   expect_identical(summary(by_bag)$label, factor(c(1, -1)))
-  text <- read_bags(mat_file(X = t(x), labels = c("no", "no", "yes", "yes"), bag_number = c(2, 2, 1, 1)), positive = "yes")
-  expect_identical(text$classes, c("no", "yes"))
+  text <- mat_file(X = t(x), labels = c("no", "no", "yes", "yes"), bag_number = c(2, 2, 1, 1))
+  expect_identical(read_bags(text, positive = "yes")$classes, c("no", "yes"))
 })
 
 test_that("without bag numbers a run of labels is a bag, with a warning", {
@@ -62,8 +64,9 @@ test_that("what is lacking or does not fit is named", {
   refused <- function(class, message, ..., file = mat_file(...)) expect_error(read_bags(file), message, class = class)
   refused("fumi_error_column", "`data`.*dataBags.*among u, labels", u = x, labels = 1:3)
   refused("fumi_error_column", "`label`.*among X, y", X = x, y = 1:3)
-  expect_error(read_bags(mat_file(X = x, labels = 1:3), data = "Y"), "`data`.*\"Y\" among X", class = "fumi_error_column")
-  expect_error(read_bags(mat_file(X = x, labels = 1:3), label = 2), "`label`", class = "fumi_error_column")
+  plain <- mat_file(X = x, labels = 1:3)
+  expect_error(read_bags(plain, data = "Y"), "`data`.*\"Y\" among X", class = "fumi_error_column")
+  expect_error(read_bags(plain, label = 2), "`label`", class = "fumi_error_column")
   refused("fumi_error_file", "5 for a matrix of 2 x 3", X = x, labels = c(0, 1, 1, 0, 0), bag_number = 1:5)
   refused("fumi_error_file", "numeric matrix", X = "text", labels = 1:0)
   cells <- test_path("fixtures", "cells.mat")
