@@ -137,7 +137,7 @@ plot.pd_far <- function(x, ..., labels = NULL, col = NULL, main = NULL) {
   key <- curve_key(curves, labels, areas, check_points(NULL), col)
   old <- graphics::par(c("mar", "pty"))
   on.exit(graphics::par(old))
-  shrink <- make_room(key$text)
+  shrink <- make_room(key$text, "m")
   area <- switch(unit, m2 = expression("False alarms per " * m^2), km2 = expression("False alarms per " * km^2),
                  paste("False alarms per", unit))
   start <- list(x = NA, type = "n", ylim = c(0, 1), main = main, las = 1, xlab = area,

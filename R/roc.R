@@ -257,8 +257,8 @@ okabe_ito <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00",
 # A right margin for the legend, of at most half the figure; returns the factor that
 # the legend's text must shrink by to fit. Text can only be measured on a page that
 # has been opened, so the page is opened here and drawn on by the next plot.
-make_room <- function(text) {
-  graphics::par(pty = "s")
+make_room <- function(text, pty = "s") {
+  graphics::par(pty = pty)
   graphics::plot.new()
   graphics::par(new = TRUE)
   line <- graphics::strheight("M", units = "inches") * 1.6
