@@ -93,6 +93,20 @@ keep_until_interrupt <- function(n, f, call = rlang::caller_env()) {
   structure(done, interrupted = interrupted)
 }
 
+# The same for starts, whose random numbers are drawn before: on the workers, if there are some.
+run_starts <- function(n, f, call = rlang::caller_env()) {
+  if (n == 1 || n_workers() == 1) return(keep_until_interrupt(n, f, call))
+  tasks <- lapply(seq_len(n), function(s) list(name = paste("start", s), start = s))
+  fits <- vector("list", n)
+  keep <- function(s, fit) fits[[s]] <<- fit
+  stopped <- function(e) NULL
+  tryCatch(run_on_workers(tasks, seq_len(n), function(task) f(task$start), keep, call),
+           fumi_error_interrupt = stopped, interrupt = stopped)
+  done <- !vapply(fits, is.null, NA)
+  if (!any(done)) check_status("interrupt", call)
+  structure(fits[done], interrupted = !all(done))
+}
+
 # Why an iteration ended: the value of `reason`, or "interrupt" if one comes once it has `started`; an
 # earlier one goes on to the user. Both are evaluated here, when they are needed.
 until_interrupt <- function(reason, started, call = rlang::caller_env()) {

@@ -152,7 +152,7 @@ dmil_bridge <- function(b, spec, progress) {
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_atoms))
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
-  fits <- keep_until_interrupt(spec$n_start, function(s)
+  fits <- run_starts(spec$n_start, function(s)
     dmil_run(data, dmil_start(b, data, spec, draws[[s]], call), spec, bar$report(s), call))
   interrupted <- attr(fits, "interrupted")
   if (interrupted)

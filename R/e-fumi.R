@@ -102,7 +102,7 @@ e_fumi_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_background))
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
-  fits <- keep_until_interrupt(spec$n_start, function(s)
+  fits <- run_starts(spec$n_start, function(s)
     e_fumi_run(e_fumi_start(data, draws[[s]], spec, call), data, spec, bar$report(s)))
   warn_interrupted(fits, spec$n_start, call)
   final <- vapply(fits, function(f) f$objective$objective[f$n_iter], 0)

@@ -110,7 +110,7 @@ mmdl_bridge <- function(b, spec, n_clusters, progress, call = rlang::caller_env(
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
-  fits <- keep_until_interrupt(spec$n_start, function(s)
+  fits <- run_starts(spec$n_start, function(s)
     mmdl_run(x, b, kmeans_labels(x, b, draws[[s]]$seed, call), draws[[s]]$resample, spec, bar$report(s)))
   warn_interrupted(fits, spec$n_start, call)
   new_mmdl(fits, b, spec)

@@ -5,8 +5,8 @@
 #'
 #' @details
 #' A task is one run, unit and setting of a method; its random numbers come from a stream of its own, so that the
-#' result depends neither on other tasks, nor on their order, nor on the number of workers. When the package future
-#' has a plan with several workers, `future::plan("multisession", workers = 2)`, tasks run on them.
+#' result depends neither on other tasks, nor on their order, nor on the number of workers. With
+#' `mirai::daemons(2)`, or `future::plan("multisession", workers = 2)`, tasks run on these workers.
 #'
 #' @inheritParams paper_bags
 #' @param methods a list of settings, see [paper_methods()]; or names of methods among its own, such as

@@ -1,15 +1,16 @@
 # Progress bars: shown on request, silent otherwise.
 
 # A bar over the iterations of `n_start` starts. `report(s)` is what the core calls
-# after each iteration of start s, or NULL; `done()` closes the bar.
+# after each iteration of start s, or NULL, as in another process; `done()` closes the bar.
 fit_progress <- function(show, n_start, max_iter) {
   if (!show) return(list(report = function(s) NULL, done = function() NULL))
   env <- environment()
+  pid <- Sys.getpid()
   status <- ""
   bar <- cli::cli_progress_bar(
     format = "{cli::pb_bar} {cli::pb_percent} | {status} | {cli::pb_eta_str}",
     total = n_start * max_iter, clear = FALSE, .auto_close = FALSE, .envir = env)
-  report <- function(s) function(it, objective) {
+  report <- function(s) if (Sys.getpid() == pid) function(it, objective) {
     start <- if (n_start > 1) paste0("start ", s, "/", n_start, " ") else ""
     status <<- paste0(start, "iter ", it, " obj ", format(objective, digits = 4))
     cli::cli_progress_update(set = (s - 1) * max_iter + it, id = bar, .envir = env)

@@ -51,20 +51,30 @@ run_tasks <- function(tasks, f, dir = NULL, progress = FALSE, title = "tasks", c
   results
 }
 
-n_workers <- function() if (requireNamespace("future", quietly = TRUE)) future::nbrOfWorkers() else 1
+# Workers are the daemons of mirai if some are set, else those of the plan of the package future.
+n_workers <- function() {
+  if (has_daemons()) max(1, n_daemons())
+  else if (requireNamespace("future", quietly = TRUE)) future::nbrOfWorkers()
+  else 1
+}
+
+has_daemons <- function() isNamespaceLoaded("mirai") && mirai::daemons_set()
+
+n_daemons <- function() mirai::status()$connections
 
 run_in_turn <- function(tasks, todo, f, keep, call) for (i in todo) keep(i, f(tasks[[i]]))
 
-# As many tasks at a time as the plan of the package future has workers.
+# As many tasks at a time as there are workers.
 run_on_workers <- function(tasks, todo, f, keep, call) {
   busy <- list()
+  on.exit(for (job in busy) if (inherits(job$work, "mirai")) mirai::stop_mirai(job$work))
   while (length(todo) || length(busy)) {
     while (length(todo) && length(busy) < n_workers()) {
-      busy <- c(busy, list(list(i = todo[1], future = start_job(f, tasks[[todo[1]]], call))))
+      busy <- c(busy, list(list(i = todo[1], work = start_job(f, tasks[[todo[1]]], call))))
       todo <- todo[-1]
     }
     over <- vapply(busy, is_over, NA)
-    for (job in busy[over]) keep(job$i, job_value(job, tasks, call))
+    for (job in busy[over]) keep(job$i, job_value(job, tasks[[job$i]], call))
     busy <- busy[!over]
     if (!any(over)) Sys.sleep(0.01)
   }
@@ -72,17 +82,34 @@ run_on_workers <- function(tasks, todo, f, keep, call) {
 
 # The task draws from its own stream, which future need not know of (`seed = NULL`).
 start_job <- function(f, task, call) {
+  if (has_daemons()) return(mirai::mirai(answer(f, task), .args = list(answer = answer, f = f, task = task)))
+  rlang::local_options(future.globals.maxSize = Inf)
   from_worker(task, call, future::future(f(task), globals = list(f = f, task = task), packages = "fumi", seed = NULL))
 }
 
-# Also when its worker is gone, which job_value() then reports.
-is_over <- function(job) tryCatch(future::resolved(job$future), FutureError = function(e) TRUE)
+# What a daemon sends: an error as it is, with its class.
+answer <- function(f, task) tryCatch(list(value = f(task)), error = identity)
 
-job_value <- function(job, tasks, call) from_worker(tasks[[job$i]], call, future::value(job$future))
+# Also when its worker is gone, which job_value() then reports. A task that no daemon is left for would wait for ever.
+is_over <- function(job) {
+  if (inherits(job$work, "mirai")) return(!mirai::unresolved(job$work) || n_daemons() == 0)
+  tryCatch(future::resolved(job$work), FutureError = function(e) TRUE)
+}
+
+job_value <- function(job, task, call) {
+  if (!inherits(job$work, "mirai")) return(from_worker(task, call, future::value(job$work)))
+  sent <- if (!mirai::unresolved(job$work)) job$work$data
+  if (inherits(sent, "error")) stop(sent)
+  if (!is.list(sent)) stop_gone(task, if (is.character(sent)) sent else "no daemon has an answer.", call)
+  sent$value
+}
 
 from_worker <- function(task, call, code) {
-  tryCatch(code, FutureError = function(e)
-    stop_fumi("The worker of task ", task$name, " is gone: ", conditionMessage(e), class = "worker", call = call))
+  tryCatch(code, FutureError = function(e) stop_gone(task, conditionMessage(e), call))
+}
+
+stop_gone <- function(task, why, call) {
+  stop_fumi("The worker of task ", task$name, " is gone: ", why, class = "worker", call = call)
 }
 
 # ---- on disk -----------------------------------------------------------------------------

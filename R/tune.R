@@ -65,7 +65,8 @@ draw_folds <- function(b, k, name, call = rlang::caller_env()) {
 #'   \item{best}{the row chosen; `parameters`, a list, for `do.call()`}
 #'   \item{fit}{the refit, or `NULL`}
 #'   `mil_cv()`: a data frame with one row a fold. Every fit draws from a random stream of its own, made from
-#'   the seed: the number of workers (of a plan of the package future) changes nothing.
+#'   the seed: the number of workers (daemons of mirai, or of a plan of the package future)
+#'   changes nothing.
 #' @seealso [bag_folds()]
 #' @examples
 #' set.seed(1)

@@ -68,3 +68,59 @@ test_that("two workers give the numbers of one, and one that dies is named", {
   die <- function(task) if (task$n == 2) tools::pskill(Sys.getpid(), 9) else task$n
   expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker")
 })
+
+# Runs `code` with `n` daemons of mirai, which do not outlive it.
+with_daemons <- function(n, code) {
+  mirai::daemons(n)
+  on.exit(mirai::daemons(0))
+  code
+}
+
+test_that("two daemons give the numbers of one process, and errors with their class", {
+  skip_on_cran()
+  skip_if_not_installed("mirai")
+  one <- run_tasks(some_tasks(), square)
+  refuse <- function(task) stop_fumi("no luck", class = "type")
+  with_daemons(2, {
+    expect_equal(n_workers(), 2)
+    expect_identical(run_tasks(some_tasks(), square), one)
+    expect_error(run_tasks(some_tasks(), refuse), "no luck", class = "fumi_error_type")
+    expect_error(run_tasks(some_tasks(), function(task) stop("plain")), "plain")
+  })
+  expect_false(has_daemons())
+})
+
+test_that("a daemon that dies is named, and none left is no wait", {
+  skip_on_cran()
+  skip_if_not_installed("mirai")
+  die <- function(task) if (task$n == 2) tools::pskill(Sys.getpid(), 9) else task$n
+  with_daemons(2, expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker"))
+  time <- system.time(with_daemons(2, {
+    pids <- run_tasks(some_tasks(2), function(task) { Sys.sleep(.5); Sys.getpid() })
+    for (pid in pids) tools::pskill(pid, 9)
+    wait_for(function() n_daemons() == 0)
+    keep <- function(i, result) force(result)
+    expect_error(run_on_workers(some_tasks(), 1, square, keep, NULL), "task 1", class = "fumi_error_worker")
+  }))
+  expect_lt(time[["elapsed"]], 60)
+})
+
+test_that("starts on workers give the fit of starts in turn", {
+  skip_on_cran()
+  skip_if_not_installed("mirai")
+  set.seed(1)
+  b <- sim_bags(n_bags = 8, bag_size = 4, n_features = 6)
+  fits <- function() {
+    set.seed(2)
+    list(dlfumi(b, n_target = 1, n_background = 2, n_start = 3, combine = "average", control = dlfumi_control(max_iter = 4)),
+         dmil(b, n_atoms = 2, n_start = 2), e_fumi(b, n_background = 2, n_start = 2), mmdl(b, n_clusters = 2, n_start = 2))
+  }
+  in_turn <- fits()
+  on_workers <- with_daemons(2, fits())
+  expect_equal(on_workers, in_turn, tolerance = 1e-10)
+  shown <- with_daemons(2, {
+    set.seed(2)
+    dlfumi(b, n_target = 1, n_background = 2, n_start = 3, progress = TRUE, control = dlfumi_control(max_iter = 4))
+  })
+  expect_equal(shown$starts, in_turn[[1]]$starts)
+})
