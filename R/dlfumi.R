@@ -63,7 +63,7 @@
 #'   (features x atoms, target atoms first) and optionally `codes` (atoms x instances);
 #'   a function of the bags, `n_target` and `n_background` that returns such a list;
 #'   or a fit, for a warm start.
-#' @param n_start number of random starts.
+#' @param n_start number of random starts; on workers, if there are some (see [bag_shards()]).
 #' @param combine what to do with several starts: `"best"` keeps the one with the
 #'   lowest objective; `"average"` keeps all, and scores are the mean of the members'
 #'   log confidences, each standardised on the instances of the negative training bags.
@@ -155,19 +155,30 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
 #' @param threads number of threads; `NULL`: that of `options(fumi.threads = )`, else of the environment
 #'   variable `FUMI_THREADS`, else 1. `predict()` goes by the last two. It changes no bit of a result, and in a
 #'   forked process (`parallel::mclapply()`) it is always 1.
+#' @param batch for `"exact"`: number of instances in a mini-batch, for a fit that updates its atoms after
+#'   each mini-batch instead of each look at all instances (Mairal et al. 2010); `NULL`: no mini-batches. It is
+#'   made smaller where an epoch would have fewer than 80 of them. An iteration is then a mini-batch; its
+#'   objective is an estimate, but for the last one, which is that of all instances.
+#' @param epochs how often a fit by mini-batches visits each instance, in place of `max_iter` and `tol`. All
+#'   are visited once more at the end, for their codes.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A list, for the argument `control` of [dlfumi()].
+#' @references Mairal, J., Bach, F., Ponce, J. and Sapiro, G. (2010). Online learning for matrix factorization
+#'   and sparse coding. *Journal of Machine Learning Research* 11, 19-60.
 #' @examples
 #' dlfumi_control("exact", max_iter = 50)$tol
 #' @export
 dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, max_iter = 100,
                            tol = NULL, solver = NULL, gap = 1e-6,
-                           dead = c("resample", "keep", "drop"), threads = NULL, ...) {
+                           dead = c("resample", "keep", "drop"), threads = NULL, batch = NULL,
+                           epochs = 2, ...) {
   check_dots_empty(..., known = names(formals()))
   variant <- check_choice(variant, c("paper", "matlab", "exact"), "variant")
   if (is.null(tol)) tol <- if (variant == "exact") 1e-6 else 1e-8
   solvers <- if (variant == "exact") c("active", "ista") else "ista"
   if (is.null(solver)) solver <- solvers[1]
+  if (!is.null(batch) && variant != "exact")
+    stop_fumi("`batch` must be NULL for `variant = \"", variant, "\"`: mini-batches are for \"exact\".")
   list(variant = variant,
        inner = check_count(inner, "inner"),
        max_iter = check_count(max_iter, "max_iter", max = 1e6),
@@ -175,7 +186,8 @@ dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, 
        solver = check_choice(solver, solvers, "solver"),
        gap = check_number(gap, "gap", above = 0, max = 1),
        dead = check_choice(dead, c("resample", "keep", "drop"), "dead"),
-       threads = if (!is.null(threads)) check_count(threads, "threads"))
+       threads = if (!is.null(threads)) check_count(threads, "threads"),
+       batch = if (!is.null(batch)) check_count(batch, "batch"), epochs = check_count(epochs, "epochs"))
 }
 
 check_dlfumi_control <- function(control, call = rlang::caller_env()) {
@@ -224,9 +236,11 @@ dlfumi_bridge <- function(b, spec, init, progress) {
   scale <- instance_scale(b$x, spec$normalize)
   call <- rlang::caller_env()
   starts <- (if (inherits(b, "bag_shards")) shards_starts else dlfumi_starts)(b, scale, spec, init, call)
-  bar <- fit_progress(progress, spec$n_start, spec$control$max_iter)
+  starts <- online_starts(starts, b, spec$control)
+  bar <- fit_progress(progress, spec$n_start, n_iterations(b, spec$control))
   on.exit(bar$done())
-  fits <- keep_until_interrupt(spec$n_start, function(s)
+  run <- if (inherits(b, "bag_shards")) keep_until_interrupt else run_starts
+  fits <- run(spec$n_start, function(s)
     dlfumi_run(b, scale, starts[[s]], spec, bar$report(s), call), call)
   interrupted <- attr(fits, "interrupted")
   given <- !identical(init, "paper") && spec$control$variant != "exact"
@@ -252,7 +266,8 @@ nonneg_atoms <- function(spec) isTRUE(spec$nonneg %in% c("dictionary", "both"))
 
 dlfumi_run <- function(b, scale, start, spec, report, call) {
   start <- start()
-  out <- if (inherits(b, "bag_shards")) shards_fit(b, start, spec, report, call)
+  out <- if (is_online(spec$control)) online_fit(b, scale, start, spec, report, call)
+         else if (inherits(b, "bag_shards")) shards_fit(b, start, spec, report, call)
          else .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes, dlfumi_par(spec),
                     spec$weight, spec$prior, report)
   if (out$status == "nonfinite")

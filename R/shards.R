@@ -7,15 +7,17 @@
 #' [dlfumi()] takes its data in parts: only the dictionary goes out to a part, and only the sums
 #' \eqn{U = X W'}, \eqn{S = A W'} and the terms of the objective come back, so that the fit is that of
 #' all instances together (to rounding, and to the same bits for any number of workers). Parts are
-#' worked on by the workers of the package future, if there is a [future::plan()] with more than one
-#' (daemons of mirai by the plans of future.mirai), else one after another in this process.
+#' worked on by workers, if there are more than one: daemons of the package mirai if `mirai::daemons()` has set
+#' some, else those of a [future::plan()]. Else they are worked on one after another in this process.
 #'
 #' @details
 #' A worker loads a part once and keeps it, as long as it gets the same parts again; this process
 #' keeps one part at a time and reads each part in each iteration. The codes (atoms x instances) are
 #' kept in memory, and with workers also in files of `dir`, through which one worker takes over from
 #' another; `dir` and files named by `x` must be there for all workers. A worker that dies ends the
-#' fit with an error of class `fumi_error_worker`.
+#' fit with an error of class `fumi_error_worker`, unless it is a daemon that had nothing to do: the others then
+#' take its parts. With `dlfumi_control(batch = )` parts are read in this process, in random order, and two are
+#' held at a time: one for the positive and one for the negative instances of a mini-batch.
 #'
 #' A start `init = "paper"` is made from all instances if they are not more than 1000 or the
 #' largest part, else from a random sample of that size. `combine = "average"` and `keep_background`
@@ -283,8 +285,8 @@ shard_state <- function(b, i, args) {
 sum_parts <- function(parts) {
   if (any(vapply(parts, `[[`, "", "status") != "ok")) return(NULL)
   terms <- vapply(parts, `[[`, numeric(4), "terms")
-  list(Reduce(`+`, lapply(parts, `[[`, "U")), Reduce(`+`, lapply(parts, `[[`, "S")),
-       c(sum(terms[1, ]), sum(terms[2, ]), max(terms[3, ]), sum(terms[4, ])))
+  list(U = Reduce(`+`, lapply(parts, `[[`, "U")), S = Reduce(`+`, lapply(parts, `[[`, "S")),
+       terms = c(sum(terms[1, ]), sum(terms[2, ]), max(terms[3, ]), sum(terms[4, ])), status = "ok")
 }
 
 gather_codes <- function(b, parts, n_atoms) {

@@ -118,6 +118,29 @@ test_that("workers give the same fit, and one that dies ends it soon", {
   expect_lt(time[["elapsed"]], 60)
 })
 
+test_that("daemons of mirai give the same fit, and one that dies does not hold it up", {
+  skip_on_cran()
+  skip_if_not_installed("mirai")
+  b <- some_bags()
+  parts <- bag_shards(b, n = 3)
+  alone <- fit_some(b)
+  mirai::daemons(2)
+  on.exit(mirai::daemons(0))
+  expect_same_fit(fit_some(parts), alone)
+  expect_length(list.files(parts$dir), 3)
+  expect_equal(predict(alone, parts), predict(alone, b))
+  ended <- function(code) tryCatch({ expect_same_fit(code, alone); TRUE }, fumi_error_worker = function(e) TRUE)
+  for (n_killed in 1:2) {
+    mirai::daemons(0)
+    mirai::daemons(2)
+    pids <- unlist(map_shards(parts, function(b, i, args) { Sys.sleep(.5); Sys.getpid() }))
+    expect_length(unique(pids), 2)
+    kill <- function(n) if (n == 4) for (pid in unique(pids)[seq_len(n_killed)]) tools::pskill(pid, 9)
+    time <- system.time(expect_true(ended(with_hook(kill, fit_some(parts)))))
+    expect_lt(time[["elapsed"]], 60)
+  }
+})
+
 # A file-backed matrix with the instances `x` (one a column), `times` times side by side.
 big <- function(x, times = 1) {
   m <- bigmemory::filebacked.big.matrix(nrow(x), ncol(x) * times, backingfile = "x.bin", descriptorfile = "x.desc",
