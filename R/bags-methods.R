@@ -73,7 +73,7 @@ take_columns <- function(x, mine) {
 
 # A bags object like `x` with other instances. `position` is each column's place in the
 # order of the user.
-rebuild_bags <- function(x, columns, code, ids, label, position, truth, cell) {
+rebuild_bags <- function(x, columns, code, ids, label, position, truth = NULL, cell = NULL) {
   order <- order(!label[code], position)
   x$x <- columns[, order, drop = FALSE]
   x[c("bag", "ids", "label", "n_positive")] <- list(code[order], ids, label, sum(label[code]))

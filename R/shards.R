@@ -321,7 +321,7 @@ sample_shards <- function(b, call) {
   for (i in seq_along(columns)) x[, match(intersect(b$at[[i]], chosen), chosen)] <- columns[[i]]
   kept <- unique(b$bag[chosen])
   some <- rebuild_bags(structure(unclass(b)[c("classes", "image_dim", "features")], class = "bags"), x,
-                       match(b$bag[chosen], kept), b$ids[kept], b$label[kept], rank(b$order[chosen]), NULL)
+                       match(b$bag[chosen], kept), b$ids[kept], b$label[kept], rank(b$order[chosen]))
   structure(some, chosen = chosen)
 }
 
