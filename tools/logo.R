@@ -1,4 +1,4 @@
-# Draws man/figures/logo.png from a fit to digits: the first target atom among background atoms.
+# Draws man/figures/logo.png, and the small ones of the site, from a fit to digits: the first target atom among background atoms.
 # `Rscript tools/logo.R`, with the package installed.
 library(fumi)
 set.seed(3)
@@ -47,18 +47,25 @@ paint(ring(dx, dy) > r * 0.94 | large < 0.5, navy)
 paint(large < 0.46, sun)
 paint(rim > 0.945, c(213, 94, 0))
 
-# The samples of a pixel, averaged.
-pixels <- vapply(1:4, function(k) {
-  channel <- matrix(if (k < 4) colour[, k] / 255 else as.numeric(rim <= 1), 3 * width)
-  thirds <- function(m, n) rowsum(m, rep(seq_len(n), each = 3)) / 3
-  thirds(t(thirds(channel, width)), height)
-}, matrix(0, height, width))
-pixels <- round(pixels * 31) / 31
+# Means of k x k samples, for a picture k times smaller.
+shrink <- function(samples, k) {
+  along <- function(m) {
+    group <- ceiling(seq_len(nrow(m)) / k)
+    t(rowsum(m, group) / tabulate(group))
+  }
+  array(apply(samples, 3, function(m) along(along(m))), c(ceiling(dim(samples)[1:2] / k), 4))
+}
+samples <- aperm(array(c(colour / 255, rim <= 1), c(3 * width, 3 * height, 4)), c(2, 1, 3))
+pixels <- round(shrink(samples, 3) * 31) / 31
 
-png("man/figures/logo.png", width, height, bg = "transparent")
-par(mar = rep(0, 4), xaxs = "i", yaxs = "i")
-plot.new()
-plot.window(c(-1, 1) * sqrt(3) / 2, c(-1, 1))
-rasterImage(as.raster(pixels), -sqrt(3) / 2, -1, sqrt(3) / 2, 1, interpolate = FALSE)
-text(0, -0.5, "fumi", col = "white", cex = 7, font = 2, family = "sans")
-invisible(dev.off())
+draw <- function(file, width, height, pixels, name = "") {
+  png(file, width, height, bg = "transparent")
+  par(mar = rep(0, 4), xaxs = "i", yaxs = "i")
+  plot.new()
+  plot.window(c(-1, 1) * width / height, c(-1, 1))
+  rasterImage(as.raster(pixels), -sqrt(3) / 2, -1, sqrt(3) / 2, 1, interpolate = FALSE)
+  text(0, -0.5, name, col = "white", cex = 7, font = 2, family = "sans")
+  invisible(dev.off())
+}
+draw("man/figures/logo.png", width, height, pixels, "fumi")
+for (size in c(16, 32)) draw(sprintf("pkgdown/favicon/favicon-%dx%d.png", size, size), size, size, shrink(pixels, height / size))
