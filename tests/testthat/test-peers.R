@@ -188,6 +188,12 @@ test_that("peer table: why a bag is positive", {
   expect_equal(why$without / why$with, why$score, tolerance = 1e-6)
 })
 
+test_that("peer table: a page to look through", {
+  page <- mil_view(peer$fit, peer$b, open = FALSE)
+  on.exit(unlink(page))
+  expect_match(paste(readLines(page, warn = FALSE), collapse = "\n"), "threshold")
+})
+
 test_that("peer table: methods compared", {
   compared <- mil_benchmark(peer$b, c("sil", "mi_svm"), folds = 2)
   expect_setequal(compared$results$method, c("sil", "mi_svm"))
