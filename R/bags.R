@@ -173,7 +173,7 @@ as_columns <- function(x, name, call = rlang::caller_env()) {
 }
 
 check_finite_columns <- function(x, name, call = rlang::caller_env()) {
-  if (all(is.finite(spread(x)))) return(x)
+  if (is.finite(largest_value(x))) return(x)
   bad <- which(!is.finite(x), arr.ind = TRUE)
   kind <- if (anyNA(x)) "missing value" else "infinite value"
   stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind, if (nrow(bad) > 1) "s",

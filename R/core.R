@@ -47,19 +47,19 @@ check_trainable <- function(b, normalize, shards = FALSE, call = rlang::caller_e
   b
 }
 
-# range(x, 0), without a copy of x
-spread <- function(x) c(min(x, 0), max(x, 0))
-
 instance_facts <- function(b) {
   nonzero <- instance_scale(b$x, "unit") != 0
   list(nonzero = c(positive = any(nonzero & in_positive(b)), negative = any(nonzero & !in_positive(b))),
-       largest = max(abs(spread(b$x))))
+       largest = largest_value(b$x))
 }
+
+# range() would copy x.
+largest_value <- function(x) max(x, 0, -min(x, 0))
 
 # Squares (normalize "none") and norms must not overflow.
 check_largest <- function(x, name, normalize, call) {
   limit <- if (identical(normalize, "unit")) 1e300 else 1e100
-  largest <- max(x, 0, -min(x, 0)) # range() would copy x
+  largest <- largest_value(x)
   if (largest > limit)
     stop_fumi("`", name, "` must stay below ", limit, " with `normalize = \"", normalize,
               "\"`, but its largest value is ", signif(largest, 3), ": rescale the data.",

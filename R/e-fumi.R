@@ -98,6 +98,7 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
 
 e_fumi_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   b <- sort_instances(b)
+  check_distinct_negatives(b, instance_scale(b$x, spec$normalize), spec, call)
   data <- e_fumi_data(b, spec)
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_background))
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
@@ -144,9 +145,7 @@ e_fumi_start <- function(data, draw, spec, call) {
   n_positive <- sum(data$positive)
   clusters <- .Call(ffi_kmeans, data$x, rep(1, ncol(data$x)), n_positive, draw, 50L, portable())
   check_status(clusters$status, call)
-  if (clusters$n_distinct < spec$n_background)
-    stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (",
-              clusters$n_distinct, "), not ", spec$n_background, ".", call = call)
+  check_n_distinct(clusters$n_distinct, spec, call)
   target <- NULL
   x <- data$x[, data$positive, drop = FALSE]
   for (t in seq_len(spec$n_target)) {

@@ -5,6 +5,7 @@
 # holds the codes: the fit works in them.
 dlfumi_starts <- function(b, scale, spec, init, call) {
   if (identical(init, "paper")) {
+    check_distinct_negatives(b, scale, spec, call)
     draws <- lapply(seq_len(spec$n_start), function(s)
       list(order = sample.int(b$n_positive), uniform = stats::runif(spec$n_background)))
     return(lapply(draws, function(draw) function() paper_start(b, scale, spec, draw, call)))
@@ -33,11 +34,27 @@ paper_start <- function(b, scale, spec, draw, call) {
                    numeric(nrow(b$x)))
   clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, portable())
   check_status(clusters$status, call)
-  if (clusters$n_distinct < spec$n_background)
-    stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (",
-              clusters$n_distinct, "), not ", spec$n_background, ".", call = call)
+  check_n_distinct(clusters$n_distinct, spec, call)
   dictionary <- unit_columns(bound_atoms(cbind(matrix(target, nrow(b$x)), clusters$centres), spec, call))
   list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call))
+}
+
+# Before a random number is drawn: the seeds of k-means, of which a few instances mostly give enough.
+check_distinct_negatives <- function(b, scale, spec, call) {
+  negative <- which(!in_positive(b))
+  for (n in unique(c(min(2 * spec$n_background, length(negative)), length(negative)))) {
+    some <- negative[seq_len(n)]
+    seeds <- .Call(ffi_kmeans, b$x[, some, drop = FALSE], scale[some], 0L, rep(.5, spec$n_background), 0L, portable())
+    check_status(seeds$status, call)
+    if (seeds$n_distinct == spec$n_background) return(invisible())
+  }
+  check_n_distinct(seeds$n_distinct, spec, call)
+}
+
+check_n_distinct <- function(n, spec, call) {
+  if (n < spec$n_background)
+    stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (", n, "), not ",
+              spec$n_background, ".", call = call)
 }
 
 given_start <- function(init, b, scale, spec, call) {

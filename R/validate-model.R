@@ -63,13 +63,13 @@ texts <- function(n = NULL) function(x)
 # `finite = FALSE`: of that size, whatever the values.
 numbers <- function(n, names = NULL, finite = TRUE) function(x)
   if (!is.numeric(x) || length(x) != n || !is.null(names) && !identical(names(x), names) ||
-      finite && !all(is.finite(spread(x))))
+      finite && !is.finite(largest_value(x)))
     paste0(n, if (finite) " finite", " numbers", if (!is.null(names)) paste(" named", enumerate(names)))
 
 # `columns`: how many there must be, or `least` of them.
 a_matrix <- function(rows, columns = NULL, least = 1, finite = TRUE) function(x)
   if (!is.double(x) || !is.matrix(x) || nrow(x) != rows || ncol(x) < least || !is.null(columns) && ncol(x) != columns ||
-      finite && !all(is.finite(spread(x))))
+      finite && !is.finite(largest_value(x)))
     paste(c("a matrix of", if (finite) "finite", "doubles with", rows, "rows", if (!is.null(columns)) c("and", columns, "columns")),
           collapse = " ")
 

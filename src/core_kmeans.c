@@ -7,6 +7,8 @@
 
 #include "core_linalg.h"
 
+enum { POLL_EVERY = 1024 }; /* instances */
+
 typedef struct {
   const fumi_data *x;
   fumi_block block;
@@ -23,10 +25,11 @@ static void set_centre(kmeans_work *w, int k, int i) {
 }
 
 /* distance2 := min(distance2, ||x - c_k||^2) */
-static void nearer(kmeans_work *w, int k) {
+static fumi_status nearer(kmeans_work *w, int k, const fumi_host *host) {
   const fumi_data *x = w->x;
   const double *c = fumi_ccol(w->C, x->d, k);
   for (int i = 0; i < x->N; i++) {
+    if (i % POLL_EVERY == 0 && host->poll(host->ctx)) return FUMI_STOPPED;
     const double *xi = fumi_ccol(x->X, x->d, i), scale = x->scale[i];
     double s = 0;
     for (int r = 0; r < x->d; r++) {
@@ -35,6 +38,7 @@ static void nearer(kmeans_work *w, int k) {
     }
     if (s < w->distance2[i]) w->distance2[i] = s;
   }
+  return FUMI_OK;
 }
 
 /* The instance at the share u of the total squared distance, or -1 if that is 0. */
@@ -51,16 +55,17 @@ static int draw(const kmeans_work *w, double u) {
   return last;
 }
 
-static int seed(kmeans_work *w, const double *u) {
+/* n_distinct: how many seeds there are, at most M */
+static fumi_status seed(kmeans_work *w, const double *u, int *n_distinct, const fumi_host *host) {
   for (int i = 0; i < w->x->N; i++) w->distance2[i] = HUGE_VAL;
   set_centre(w, 0, (int)(u[0] * w->x->N));
-  for (int k = 1; k < w->M; k++) {
-    nearer(w, k - 1);
-    const int i = draw(w, u[k]);
-    if (i < 0) return k;
-    set_centre(w, k, i);
+  for (*n_distinct = 1; *n_distinct < w->M; ++*n_distinct) {
+    if (nearer(w, *n_distinct - 1, host) != FUMI_OK) return FUMI_STOPPED;
+    const int i = draw(w, u[*n_distinct]);
+    if (i < 0) break;
+    set_centre(w, *n_distinct, i);
   }
-  return w->M;
+  return FUMI_OK;
 }
 
 /* Assigns one block and adds it to the sums. */
@@ -142,6 +147,6 @@ fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter
   w.count = host->alloc(host->ctx, (size_t)M, sizeof(int));
   if (status != FUMI_OK || !w.sums || !w.half_norm2 || !w.distance2 || !w.count)
     return FUMI_ENOMEM;
-  *n_distinct = seed(&w, u);
-  return *n_distinct < M ? FUMI_OK : lloyd(&w, max_iter, host);
+  status = seed(&w, u, n_distinct, host);
+  return status != FUMI_OK || *n_distinct < M ? status : lloyd(&w, max_iter, host);
 }

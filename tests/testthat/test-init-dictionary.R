@@ -66,6 +66,12 @@ test_that("fewer distinct negatives than background atoms are refused", {
   x[18:32, ] <- x[rep(17:18, length.out = 15), ]
   few <- bags(x, rep(1:8, each = 4), b$label)
   expect_error(fit_from("paper", few, n_background = 3), "`n_background`.*\\(2\\)", class = "fumi_error_input")
+  for (fit in list(dlfumi, e_fumi)) {
+    set.seed(5)
+    before <- .Random.seed
+    expect_error(fit(few, n_target = 1, n_background = 3), "distinct instances", class = "fumi_error_input")
+    expect_identical(.Random.seed, before)
+  }
   expect_true(all(is.finite(fit_from("paper", few, n_background = 2)$dictionary)))
 })
 
