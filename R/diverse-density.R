@@ -66,7 +66,7 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                max_iter = check_count(max_iter, "max_iter"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  diverse_density_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  diverse_density_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 0.1), spec, progress)
 }
 
 diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

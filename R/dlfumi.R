@@ -122,7 +122,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$keep_background <- check_flag(keep_background, "keep_background")
   spec$control <- control
   progress <- check_flag(progress, "progress")
-  b <- check_trainable(bags(x, ...), spec$normalize, shards = TRUE)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.05, shards = TRUE)
   check_dlfumi_sizes(b, spec)
   known <- list(bag_weights = check_bag_weights(bag_weights, b),
                 instance_prior = check_instance_prior(instance_prior, b, spec$n_target))
@@ -228,6 +228,7 @@ check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
   if (spec$n_background > n[2])
     stop_fumi("`n_background` must be at most the number of instances in negative bags (", n[2],
               "), not ", spec$n_background, ".", call = call)
+  check_memory(8 * spec$n_start * (spec$n_target + spec$n_background) * sum(n), call) # codes
 }
 
 # ---- bridge: numbers in, model out -----------------------------------------------

@@ -116,7 +116,9 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
                combine = check_choice(combine, c("best", "average"), "combine"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  dmil_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  b <- bags(x, ...)
+  gram <- if (is.null(spec$kernel)) 0 else 2 * length(b$bag)^2
+  dmil_bridge(check_trainable(b, spec$normalize, copies = 1, more = gram), spec, progress)
 }
 
 # ---- kernels ---------------------------------------------------------------------------

@@ -89,7 +89,7 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
                n_start = check_count(n_start, "n_start"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  b <- check_trainable(bags(x, ...), spec$normalize)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
   check_dlfumi_sizes(b, spec)
   e_fumi_bridge(b, spec, progress)
 }

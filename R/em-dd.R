@@ -53,7 +53,7 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
                inner = check_count(inner, "inner"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  em_dd_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  em_dd_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 0.1), spec, progress)
 }
 
 em_dd_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

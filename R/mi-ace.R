@@ -61,7 +61,7 @@ mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans
                max_iter = check_count(max_iter, "max_iter"),
                normalize = check_choice(normalize, c("none", "unit"), "normalize"))
   progress <- check_flag(progress, "progress")
-  mi_ace_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  mi_ace_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 2), spec, progress)
 }
 
 mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

@@ -87,7 +87,8 @@ mi_svm <- function(x, ..., type = c("mi", "MI"), kernel = "linear", kpar = list(
                max_iter = check_count(max_iter, "max_iter"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  mi_svm_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  b <- bags(x, ...)
+  mi_svm_bridge(check_trainable(b, spec$normalize, copies = 2, more = length(b$bag)^2), spec, progress)
 }
 
 check_class_weights <- function(x, call = rlang::caller_env()) {

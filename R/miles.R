@@ -50,7 +50,8 @@ miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  miles_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  b <- bags(x, ...)
+  miles_bridge(check_trainable(b, spec$normalize, copies = 2, more = 3 * length(b$bag)^2), spec, progress)
 }
 
 miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

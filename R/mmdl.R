@@ -90,7 +90,7 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                n_start = check_count(n_start, "n_start"),
                combine = check_choice(combine, c("best", "average"), "combine"))
   progress <- check_flag(progress, "progress")
-  b <- check_trainable(bags(x, ...), spec$normalize)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
   mmdl_bridge(b, spec, mmdl_n_clusters(b, spec$n_clusters), progress)
 }
 

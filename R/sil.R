@@ -31,7 +31,7 @@ sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize =
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"))
   progress <- check_flag(progress, "progress")
-  sil_bridge(check_trainable(bags(x, ...), spec$normalize), spec, progress)
+  sil_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 2), spec, progress)
 }
 
 check_classifier <- function(classifier, call = rlang::caller_env()) {
