@@ -332,10 +332,10 @@ best_fit <- function(fits) {
   which.min(vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0))
 }
 
-# ||x - D- a-||^2 of the instances of positive bags, if they are at hand
+# ||x - D- a-||^2 of instances of positive bags, a thousand at most, if they are at hand
 background_residual <- function(fit, b, scale) {
   if (inherits(b, "bag_shards")) return(NA)
-  positive <- seq_len(b$n_positive)
+  positive <- unique(round(seq(1, b$n_positive, length.out = 1000)))
   background <- -seq_len(fit$n_target)
   x <- b$x[, positive, drop = FALSE] * rep(scale[positive], each = nrow(b$x))
   colSums((x - fit$dictionary[, background, drop = FALSE] %*%
