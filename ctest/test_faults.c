@@ -32,6 +32,30 @@ static fumi_status run_step(const fumi_host *host) {
   return dlfumi_step(&q.x, &q.par, STEP_CODES, q.s.D, &q.s, host);
 }
 
+static fumi_status run_pass(const fumi_host *host) {
+  problem q = paper_problem();
+  dlfumi_part part = {q.s.A, q.s.p, filled(q.x.N_pos, .5)};
+  dlfumi_sums sums;
+  return dlfumi_pass(&q.x, &q.par, PASS_PAPER, q.s.D, &part, &sums, host);
+}
+
+static fumi_status run_worst(const fumi_host *host) {
+  problem q = paper_problem();
+  const dlfumi_part part = {q.s.A, q.s.p, filled(q.x.N_pos, .5)};
+  const int taken[] = {2};
+  int worst = -1;
+  double most = 0;
+  const fumi_status status = dlfumi_worst(&q.x, &q.par, 1, q.s.D, &part, taken, 1, &worst, &most, host);
+  CHECK(status != FUMI_OK || (worst >= 0 && worst < q.x.N_pos && worst != 2 && most > 0));
+  return status;
+}
+
+static fumi_status run_arrange(const fumi_host *host) {
+  const int row[] = {1, 0}, order[] = {1, 2, 0};
+  const double sign[] = {1, -1};
+  return fumi_arrange(2, 3, row, sign, order, random_doubles(6), host);
+}
+
 static fumi_status run_start_codes(const fumi_host *host) {
   problem q = paper_problem();
   return dlfumi_start_codes(&q.x, q.par.T, q.par.K, q.s.D, 1, q.s.A, host);
@@ -111,12 +135,11 @@ static fumi_status run_unmix(const fumi_host *host) {
                      random_doubles((ptrdiff_t)K * N), doubles((ptrdiff_t)K * N), host);
 }
 
-/* The first N_POLLING of them ask whether to stop; one evaluation of diverse density is too
- * short to. */
-static entry_run *const ENTRIES[] = {run_fit,      run_step,      run_start_codes, run_confidence,
-                                     run_code,     run_kmeans,    run_dmil_fit,    run_dmil_step,
-                                     run_dmil_code, run_unmix,    run_dd};
-enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES, N_POLLING = N_ENTRIES - 1 };
+/* The first N_POLLING of them ask whether to stop; the last three are too short to. */
+static entry_run *const ENTRIES[] = {run_fit,       run_step,     run_start_codes, run_confidence, run_code,
+                                     run_kmeans,    run_dmil_fit, run_dmil_step,   run_dmil_code,  run_unmix,
+                                     run_pass,      run_dd,       run_worst,       run_arrange};
+enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES, N_POLLING = N_ENTRIES - 3 };
 
 static int succeeded(fumi_status status) {
   return status == FUMI_OK || status == FUMI_CONVERGED || status == FUMI_MAXIT;
