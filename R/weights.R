@@ -5,8 +5,11 @@
 check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
   if (is.null(weights)) return(NULL)
   n <- length(b$ids)
-  if (!is.numeric(weights) || is.object(weights) || !all(is.finite(weights)) || any(weights <= 0))
-    stop_fumi("`bag_weights` must be finite numbers > 0, not ", describe(weights), ".", call = call)
+  if (!is.numeric(weights) || is.object(weights))
+    stop_fumi("`bag_weights` must be numbers, not ", describe(weights), ".", call = call)
+  odd <- which(!is.finite(weights) | weights <= 0)
+  if (length(odd))
+    stop_fumi("`bag_weights` must be finite and > 0, but value ", odd[1], " is ", weights[odd[1]], ".", call = call)
   lacking <- setdiff(b$ids, names(weights))
   if (is.null(names(weights))) {
     if (length(weights) != n)

@@ -82,6 +82,16 @@ test_that("weights go by id or by order, and equal ones of 1 change no bit", {
   expect_identical(fit$spec$bag_weights, stats::setNames(weights, b$ids))
 })
 
+test_that("atoms are ordered by the energy that they carry with weights", {
+  b <- some_bags()
+  set.seed(1)
+  weights <- stats::setNames(exp(rnorm(12, sd = 2)), b$ids)
+  fit <- fit_some(b, bag_weights = weights)
+  energy <- function(w) drop(fit$codes[3:5, ]^2 %*% w)
+  expect_false(is.unsorted(-energy(weights[fit$bag])))
+  expect_true(is.unsorted(-energy(rep(1, 48))))
+})
+
 # ---- prior of instances --------------------------------------------------------------------------------
 
 test_that("a prior of 0 or 1 is the probability, and the odds between are multiplied", {
@@ -180,9 +190,10 @@ test_that("an interrupt gives the last whole iteration with weights and a prior"
 
 test_that("bad weights and priors are refused by name", {
   b <- some_bags()
-  for (weights in list("a", numeric(), 1:11, rep(0, 12), replace(rep(1, 12), 3, NA), rep(Inf, 12), factor(1:12), list(1),
+  for (weights in list("a", numeric(), 1:11, rep(0, 12), rep(Inf, 12), factor(1:12), list(1),
                        c(b1 = 1), stats::setNames(rep(1, 12), 1:12)))
     expect_error(fit_some(b, bag_weights = weights), "`bag_weights`", class = "fumi_error_input")
+  expect_error(fit_some(b, bag_weights = replace(rep(1, 12), 3, NA)), "value 3 is NA", class = "fumi_error_input")
   for (prior in list("a", .5, rep(.5, 47), rep(-1, 48), rep(2, 48), factor(rep(0, 48)), numeric(48), list(1)))
     expect_error(fit_some(b, instance_prior = prior), "`instance_prior`", class = "fumi_error_input")
   expect_error(fit_some(b, instance_prior = rep(.5, 48)), "`instance_prior`.*negative", class = "fumi_error_label")
