@@ -380,8 +380,8 @@ block_loader <- function(descriptor, range, bag, label, classes, image_dim) {
   force(list(descriptor, range, bag, label, classes, image_dim))
   function() {
     x <- bigmemory::attach.big.matrix(descriptor)[, range[1]:range[2], drop = FALSE]
-    storage.mode(x) <- "double"
-    dimnames(x) <- if (!is.null(rownames(x))) list(rownames(x), NULL)
+    if (!is.double(x)) storage.mode(x) <- "double"
+    if (!is.null(dimnames(x))) dimnames(x) <- if (!is.null(rownames(x))) list(rownames(x), NULL)
     check_finite_columns(x, sprintf("x[, %d:%d]", range[1], range[2]), NULL)
     b <- new_bags(x, bag, label, NULL, NULL, image_dim)
     b$classes <- classes
