@@ -160,8 +160,8 @@ for_blocks <- function(x, rows, each) {
   })
 }
 
-# As many rows as 32 MB hold.
-block_rows <- function(x) max(1, floor(4e6 / (terra::ncol(x) * terra::nlyr(x))))
+# As many rows as 16 MB hold.
+block_rows <- function(x) max(1, floor(2e6 / (terra::ncol(x) * terra::nlyr(x))))
 
 complete_rows <- function(values) rowSums(!is.finite(values)) == 0
 

@@ -19,7 +19,7 @@
 #' @param overwrite may a file of that name be replaced?
 #' @param datatype how `filename` stores numbers, as in `terra::writeRaster()`: by default as they are; `"FLT4S"`
 #'   takes half the space.
-#' @param rows how many rows of the raster are scored at a time; by default as many as 32 MB hold.
+#' @param rows how many rows of the raster are scored at a time; by default as many as 16 MB hold.
 #' @param progress show a progress bar.
 #' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer `score`, `prob` or
 #'   `class` (0 and 1, with the classes as categories), or one layer an atom or feature for `"codes"` and
