@@ -46,6 +46,7 @@ NULL
 bags.SpatRaster <- function(x, points, halo, ..., negative = c("random", "tiles"), n_negative = 50,
                             negative_size = 50) {
   check_dots_empty(..., known = names(formals()))
+  if (missing(points) || missing(halo)) stop_fumi("`points` and `halo` must both be given.")
   check_map(x, "x")
   points <- check_map_points(points, x)
   halo <- check_number(halo, "halo", min = 0)

@@ -42,6 +42,7 @@
 #' @export
 pd_far <- function(map, points, halo, ..., unit = c("m2", "ha", "km2", "pixel")) {
   check_dots_empty(..., known = names(formals()))
+  if (missing(points) || missing(halo)) stop_fumi("`points` and `halo` must both be given.")
   check_map(map, "map")
   if (terra::nlyr(map) != 1)
     stop_fumi("`map` must have one layer of scores, not ", terra::nlyr(map), ".", class = "dimension")

@@ -107,6 +107,7 @@ test_that("what is no map, point or length is refused", {
                    terra::as.polygons(terra::ext(cube))))
     expect_error(bags(cube, bad, 3), "`points`", class = "fumi_error_type")
   expect_error(bags(cube, point, -1), "`halo`", class = "fumi_error_input")
+  expect_error(dlfumi(cube), "`points` and `halo`", class = "fumi_error_input")
   expect_error(bags(cube, point, 3, negative = "all"), "`negative`", class = "fumi_error_input")
   expect_error(bags(cube, point, 3, n_negative = 0), "`n_negative`", class = "fumi_error_input")
   expect_error(bags(cube, point, 3, size = 2), "`size`", class = "fumi_error_argument")

@@ -81,6 +81,7 @@ test_that("it prints and draws", {
 test_that("what is no map of scores is refused", {
   d <- detected()
   expect_error(pd_far(1, d$points, 2), "`map`", class = "fumi_error_type")
+  expect_error(pd_far(d$map, d$points), "`points` and `halo`", class = "fumi_error_input")
   expect_error(pd_far(c(d$map, d$map), d$points, 2), "`map`", class = "fumi_error_dimension")
   expect_error(pd_far(d$map, d$points, 1e3), "`halo`", class = "fumi_error_input")
   expect_error(pd_far(d$map, d$points, 2, unit = "acre"), "`unit`", class = "fumi_error_input")
