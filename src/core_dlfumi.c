@@ -348,10 +348,6 @@ static void pass_block(void *ctx, int thread, int group, int j) {
   run_block(v, args->plan);
 }
 
-static void add(ptrdiff_t n, const double *restrict from, double *restrict to) {
-  for (ptrdiff_t i = 0; i < n; i++) to[i] += from[i];
-}
-
 /* Adds the groups to the first one, in order: arrays by slices that stay in the first cache. */
 static void add_sums(dlfumi_work *w, const pass_plan *plan) {
   enum { SLICE = 1024 };
@@ -359,7 +355,7 @@ static void add_sums(dlfumi_work *w, const pass_plan *plan) {
   dlfumi_sums *total = w->group;
   for (ptrdiff_t from = 0; from < n; from += SLICE)
     for (int g = 1; g < fumi_groups(w->n_blocks); g++)
-      add(n - from < SLICE ? n - from : SLICE, w->group[g].U + from, total->U + from);
+      la_add(n - from < SLICE ? (int)(n - from) : SLICE, w->group[g].U + from, total->U + from);
   for (int g = 1; g < fumi_groups(w->n_blocks); g++) {
     total->reconstruction += w->group[g].reconstruction;
     total->l1 += w->group[g].l1;

@@ -14,6 +14,7 @@ void dgemv_(const char *, const int *, const int *, const double *, const double
             const double *, const int *, const double *, double *, const int *, size_t);
 double dnrm2_(const int *, const double *, const int *);
 double ddot_(const int *, const double *, const int *, const double *, const int *);
+void daxpy_(const int *, const double *, const double *, const int *, double *, const int *);
 void dsyev_(const char *, const char *, const int *, double *, const int *, double *, double *,
             const int *, int *, size_t, size_t);
 void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
@@ -52,6 +53,13 @@ static inline double la_nrm2(int n, const double *x) {
 static inline double la_dot(int n, const double *x, const double *y) {
   const int one = 1;
   return F77_CALL(ddot)(&n, x, &one, y, &one);
+}
+
+/* y := y + x */
+static inline void la_add(int n, const double *x, double *y) {
+  const int one = 1;
+  const double alpha = 1;
+  F77_CALL(daxpy)(&n, &alpha, x, &one, y, &one);
 }
 
 /* eigenvalues of the symmetric A (destroyed), ascending in w; returns LAPACK's info */
