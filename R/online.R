@@ -6,11 +6,17 @@ is_online <- function(control) !is.null(control$batch)
 
 n_iterations <- function(b, control) {
   if (!is_online(control)) return(control$max_iter)
-  control$epochs * ceiling(length(b$bag) / batch_size(b, control))
+  control$epochs * n_batches(b, control)
 }
 
 # At least 80 mini-batches an epoch: so many steps it takes.
 batch_size <- function(b, control) min(control$batch, ceiling(length(b$bag) / 80))
+
+# None is empty: there are at most as many as instances of the commoner label.
+n_batches <- function(b, control) {
+  n <- length(b$bag)
+  min(ceiling(n / batch_size(b, control)), max(b$n_positive, n - b$n_positive))
+}
 
 # The place of the instances of each part among all; bags in memory are one part.
 places <- function(b) if (inherits(b, "bag_shards")) b$at else list(seq_along(b$bag))
@@ -19,7 +25,7 @@ places <- function(b) if (inherits(b, "bag_shards")) b$at else list(seq_along(b$
 online_starts <- function(starts, b, control) {
   if (!is_online(control)) return(starts)
   lapply(starts, function(start) {
-    epochs <- lapply(seq_len(control$epochs), function(epoch) draw_visits(b, batch_size(b, control)))
+    epochs <- lapply(seq_len(control$epochs), function(epoch) draw_visits(b, n_batches(b, control)))
     visits <- unlist(epochs, recursive = FALSE)
     function() c(start(), list(visits = visits))
   })
@@ -27,9 +33,8 @@ online_starts <- function(starts, b, control) {
 
 # All instances once, in mini-batches with as many of each label as their share. Instances of a label come part by
 # part, in random order both, so that a visit needs one part of each label, or two where one begins.
-draw_visits <- function(b, batch) {
+draw_visits <- function(b, hands) {
   at <- places(b)
-  hands <- ceiling(length(b$bag) / batch)
   deal <- function(positive) {
     drawn <- unlist(lapply(at[sample.int(length(at))], function(place) {
       place <- place[(place <= b$n_positive) == positive]

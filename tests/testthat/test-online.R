@@ -48,7 +48,7 @@ test_that("the last objective is eq. 4 of all instances, with their codes", {
 test_that("the visits of an epoch meet each instance once, positives in their true ratio", {
   b <- many_bags()
   check <- function(b, batch) {
-    visits <- draw_visits(b, batch)
+    visits <- draw_visits(b, n_batches(b, list(batch = batch)))
     place <- unlist(visits)
     expect_setequal(place, 1:2000)
     expect_length(place, 2000)
@@ -60,7 +60,7 @@ test_that("the visits of an epoch meet each instance once, positives in their tr
   }
   expect_equal(check(b, 25), 80)
   expect_equal(check(bag_shards(b, n = 4), 25), 80)
-  expect_false(identical(draw_visits(b, 25), draw_visits(b, 25)))
+  expect_false(identical(draw_visits(b, 80), draw_visits(b, 80)))
   expect_equal(n_iterations(b, dlfumi_control("exact", batch = 10, epochs = 3)), 600)
 })
 
@@ -173,4 +173,12 @@ test_that("weights, a prior and bounds enter mini-batches", {
   prior[nowhere] <- 0
   expect_identical(online(b, instance_prior = prior)$prob_target[nowhere], numeric(20))
   expect_gte(min(online(b, nonneg = "codes")$codes), 0)
+})
+
+test_that("few instances make mini-batches of one", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 12, bag_size = 3, n_features = 5, n_target = 1, n_background = 2)
+  fit <- dlfumi(b, n_target = 1, n_background = 2, control = dlfumi_control("exact", batch = 8))
+  expect_true(all(is.finite(fit$objective$objective)))
+  expect_lt(fit$worst_gap, 1e-6)
 })

@@ -200,6 +200,42 @@ test_that("peer table: methods compared", {
   expect_true(compared$tests$p >= 0 && compared$tests$p <= 1)
 })
 
+test_that("peer table: non-negative", {
+  b <- bags(abs(peer$x), peer$bag, peer$label)
+  fit <- dlfumi(b, n_target = 1, n_background = 2, nonneg = "both", progress = FALSE)
+  expect_gte(min(fit$codes, fit$dictionary), 0)
+})
+
+test_that("peer table: known instances", {
+  prior <- ifelse(seq_along(peer$bag) == 1, 0, NA)
+  fit <- dlfumi(peer$b, n_target = 1, n_background = 2, instance_prior = prior, bag_weights = rep(2, length(peer$b)))
+  expect_identical(fit$prob_target[1], 0)
+})
+
+test_that("peer table: more than memory", {
+  parts <- bag_shards(peer$b, n = 2)
+  on.exit(unlink(parts$dir, recursive = TRUE))
+  small <- dlfumi_control("exact", batch = 8, max_iter = 5)
+  expect_s3_class(dlfumi(parts, n_target = 1, n_background = 2, control = small), "dlfumi")
+})
+
+test_that("peer table: files", {
+  for (extension in c("csv", "svm", "arff", if (requireNamespace("R.matlab", quietly = TRUE)) "mat")) {
+    file <- tempfile(fileext = paste0(".", extension))
+    write_bags(peer$b, file)
+    expect_equal(unname(as.matrix(read_bags(file))), unname(as.matrix(peer$b)))
+    unlink(file)
+  }
+})
+
+test_that("peer table: maps", {
+  skip_if_not_installed("terra")
+  cube <- small_cube()
+  b <- bags(cube, rbind(c(110, 60), c(120, 70)), halo = 3)
+  map <- predict(dlfumi(b, n_target = 1, n_background = 2), cube)
+  expect_true(terra::compareGeom(map, cube))
+})
+
 test_that("each row has a test, each test a row", {
   rows <- utils::read.csv(system.file("extdata", "peers.csv", package = "fumi"))$capability
   tests <- grep("^test_that\\(\"peer table: ", readLines(test_path("test-peers.R")), value = TRUE)
