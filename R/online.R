@@ -76,8 +76,8 @@ online_fit <- function(b, scale, start, spec, report, call) {
     for (label in names(now)) {
       sums[[label]] <<- blend(sums[[label]], now[[label]], n[[label]], rho[k])
       last[[label]] <<- now[[label]]
-      taken[[label]] <<- integer()
     }
+    taken <<- list()
     add_labels(sums, D, unused = if (k <= length(visits) / spec$control$epochs) 1e-10 else 0)
   }
   pass <- function(kind, D) guarded({
@@ -91,7 +91,7 @@ online_fit <- function(b, scale, start, spec, report, call) {
     label <- if (target) "positive" else "negative"
     from <- last[[label]]
     found <- .Call(ffi_dlfumi_worst, from$x, from$scale, length(from$p_next), target, D, from$codes, from$p_next,
-                   taken[[label]], par)
+                   as.integer(taken[[label]]), par)
     taken[[label]] <<- c(taken[[label]], found$worst)
     if (found$worst > 0) from$x[, found$worst]
   })

@@ -1,7 +1,7 @@
 #!/usr/bin/env Rscript
 # Time and growth of the peak memory of a fit to a file-backed matrix, which is made, fitted and removed:
 #   Rscript bench/file-backed.R [features] [instances] [atoms] [iterations] [folder]
-# Each run appends a row to bench/results/file-backed.csv. Linux only; the package must be installed.
+# Each stage appends a row to bench/results/file-backed.csv. Linux only; the package must be installed.
 
 kilobytes <- function(field) {
   line <- grep(paste0("^", field, ":"), readLines("/proc/self/status"), value = TRUE)
@@ -46,24 +46,25 @@ run <- function(d = 256, n = 1e6, atoms = 5, iterations = 2, folder = tempfile("
   x <- attach_file(folder, d, n)
   stopifnot(dim(x) == c(d, n))
   before <- own_mb()
-  row <- function(what, got)
-    data.frame(date = format(Sys.Date()), what, features = d, instances = n, atoms, iterations, gigabytes = d * n * 8 / 2^30,
-               seconds = round(got[["seconds"]], 1), growth_mb = round(got[["peak_mb"]] - before))
-  made <- with_peak(b <- fumi::bags(x, rep(seq_len(n / 100), each = 100), rep(0:1, n / 200)))
-  control <- list(iterations = fumi::dlfumi_control("exact", max_iter = iterations),
-                  online = fumi::dlfumi_control("exact", batch = 4096, epochs = 1))
-  fits <- lapply(control, function(control) with_peak(
-    fit <<- fumi::dlfumi(b, n_target = 1, n_background = atoms - 1, beta = 1, progress = FALSE, control = control)))
-  scored <- with_peak(predict(fit, b, level = "bag"))
-  rows <- rbind(row("bags", made), row("fit", fits$iterations), row("fit by mini-batches, 1 epoch", fits$online),
-                row("predict", scored))
-  print(rows, row.names = FALSE)
-  rows
+  record <- function(what, got) append_row(
+    data.frame(date = format(Sys.Date()), what, features = d, instances = n, atoms, iterations,
+               gigabytes = round(d * n * 8 / 2^30, 2), seconds = round(got[["seconds"]], 1),
+               growth_mb = round(got[["peak_mb"]] - before)))
+  fit <- function(control) fumi::dlfumi(b, n_target = 1, n_background = atoms - 1, beta = 1, progress = FALSE,
+                                        control = control)
+  record("bags", with_peak(b <- fumi::bags(x, rep(seq_len(n / 100), each = 100), rep(0:1, n / 200))))
+  record("fit", with_peak(model <- fit(fumi::dlfumi_control("exact", max_iter = iterations))))
+  record("predict", with_peak(predict(model, b, level = "bag")))
+  record("fit by mini-batches, 1 epoch", with_peak(fit(fumi::dlfumi_control("exact", batch = 4096, epochs = 1))))
+}
+
+append_row <- function(row) {
+  print(row, row.names = FALSE)
+  out <- file.path(dirname(script), "results", "file-backed.csv")
+  utils::write.table(row, out, sep = ",", row.names = FALSE, append = file.exists(out), col.names = !file.exists(out))
 }
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 asked <- commandArgs(TRUE)
 names(asked) <- c("d", "n", "atoms", "iterations", "folder")[seq_along(asked)]
-rows <- do.call(run, lapply(as.list(asked), function(a) if (grepl("^[0-9]", a)) as.numeric(a) else a))
-out <- file.path(dirname(script), "results", "file-backed.csv")
-utils::write.table(rows, out, sep = ",", row.names = FALSE, append = file.exists(out), col.names = !file.exists(out))
+do.call(run, lapply(as.list(asked), function(a) if (grepl("^[0-9]", a)) as.numeric(a) else a))
