@@ -42,11 +42,12 @@ static fumi_status run_pass(const fumi_host *host) {
 static fumi_status run_worst(const fumi_host *host) {
   problem q = paper_problem();
   const dlfumi_part part = {q.s.A, q.s.p, filled(q.x.N_pos, .5)};
-  const int taken[] = {2};
-  int worst = -1;
-  double most = 0;
-  const fumi_status status = dlfumi_worst(&q.x, &q.par, 1, q.s.D, &part, taken, 1, &worst, &most, host);
-  CHECK(status != FUMI_OK || (worst >= 0 && worst < q.x.N_pos && worst != 2 && most > 0));
+  int worst = -1, next = -1;
+  double most = 0, less = 0;
+  fumi_status status = dlfumi_worst(&q.x, &q.par, 1, q.s.D, &part, NULL, 0, &worst, &most, host);
+  if (status == FUMI_OK)
+    status = dlfumi_worst(&q.x, &q.par, 1, q.s.D, &part, &worst, 1, &next, &less, host);
+  CHECK(status != FUMI_OK || (worst >= 0 && next >= 0 && next < q.x.N_pos && next != worst && less <= most));
   return status;
 }
 

@@ -730,7 +730,7 @@ fumi_status dlfumi_worst(const fumi_data *x, const dlfumi_param *par, int target
   if (status == FUMI_OK) status = prepare_dictionary(&w, D);
   if (status != FUMI_OK) return status;
   memcpy(w.p_now, part->p_next, sizeof(double) * (size_t)x->N_pos);
-  memcpy(w.taken, taken, sizeof(int) * (size_t)n_taken);
+  for (int j = 0; j < n_taken; j++) w.taken[j] = taken[j];
   w.n_taken = n_taken;
   *worst = worst_instance(&w, target, D, most);
   return FUMI_OK;

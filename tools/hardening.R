@@ -2,7 +2,8 @@
 # Runs the jobs that try to break the package, by name, and keeps what they found:
 #
 #   Rscript tools/hardening.R list            the jobs
-#   Rscript tools/hardening.R mutate [n]      one of them, n times in place of its own number
+#   Rscript tools/hardening.R mutate [n]      one of them, n times in place of its own number, or with the tests
+#                                             that n names ("core|dlfumi")
 #   Rscript tools/hardening.R quick           all that take a minute or two
 #   Rscript tools/hardening.R ci              some, with small numbers, of which nothing is kept
 #   Rscript tools/hardening.R report          writes RELIABILITY.md
@@ -299,7 +300,7 @@ jobs$fuzz <- function(seconds = 60) {
 }
 
 # The package compiled with sanitizers, in an R that is not. Leaks are sought where no process is started but R.
-jobs$asan <- function() {
+jobs$asan <- function(tests = test_names()) {
   flags <- c("CC = gcc -std=gnu99 -fsanitize=address,undefined,bounds-strict -fno-omit-frame-pointer", "CFLAGS = -g -O1")
   install_with(flags)
   preload <- vapply(c("libasan.so", "libubsan.so"), function(l) system2("gcc", paste0("-print-file-name=", l), stdout = TRUE), "")
@@ -311,13 +312,19 @@ jobs$asan <- function() {
   for (bug in c("overflow", "signed_overflow")) must_see(bug, r_output(planted(bug, flags), env(0)), report)
   must_see("leak", bare_r(planted("leak", flags), env(1)), report)
   alone <- bare_r(c(call_entries, every_method), env(1))
-  out <- r_output(suite(), env(0))
-  tests <- counted(out)
+  outs <- lapply(parts_of(tests), function(part) r_output(suite(part), env(0)))
+  tests <- rowSums(vapply(outs, counted, numeric(3)))
+  reports <- grep(report, c(alone, unlist(outs)), value = TRUE)
+  writeLines(reports)
   found(sprintf(paste("expectations (%d tests skipped) under gcc's address and undefined-behaviour sanitizers, and %d entries and all",
                       "methods with a search for leaks; planted: an overflow of the heap, one of an integer, a leak"),
                 tests[["skipped"]], entries_of(alone)), tests[["passed"]],
-        tests[["failed"]] + sum(grepl(report, c(alone, out))) + !any(grepl("^hash", alone)))
+        tests[["failed"]] + length(reports) + !any(grepl("^hash", alone)))
 }
+
+# Names of test files, and patterns for parts of them: a report ends its process.
+test_names <- function() sub("^test-(.*)[.]R$", "\\1", list.files(file.path(root, "tests", "testthat"), "^test-"))
+parts_of <- function(tests) vapply(split(tests, ceiling(seq_along(tests) / 8)), paste, "", collapse = "|")
 
 # The binary of R without the shell script before it, which has leaks of its own.
 bare_r <- function(lines, env) {
@@ -649,6 +656,6 @@ if (asked == "list") {
 } else {
   names <- if (asked == "quick") quick else asked
   if (!all(names %in% names(jobs))) stop("no job ", asked, ": `list` names them", call. = FALSE)
-  failures <- vapply(names, run_job, 0, n = if (length(arguments) > 1) as.numeric(arguments[2]))
+  failures <- vapply(names, run_job, 0, n = if (length(arguments) > 1) utils::type.convert(arguments[2], as.is = TRUE))
   quit(status = as.integer(any(failures > 0)))
 }
