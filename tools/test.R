@@ -6,7 +6,7 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
 
-compilers <- c(make = "make", gcc = "build-essential", gfortran = "gfortran", "libblas-dev", "liblapack-dev")
+compilers <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran", "libblas-dev", "liblapack-dev")
 
 run_tests <- function() {
   need(c(described("Imports"), "testthat", "glmnet", "future"), system = compilers)
