@@ -171,8 +171,14 @@ test_that("a file-backed matrix is never in memory as a whole", {
   set.seed(1)
   x <- big(matrix(rnorm(512 * 1000), 512), times = 40)                       # 164 MB
   on_file <- bags(x, rep(1:400, each = 100), rep(0:1, 200), block = 500)
-  before <- sum(gc(reset = TRUE)[, 2])
+  skip_if_not(capabilities("profmem"))
+  log <- tempfile()
+  on.exit(unlink(log))
+  before <- sum(gc()[, 2])
+  Rprofmem(log, threshold = 2^24)                                            # blocks are of 2 MB
   fit <- dlfumi(on_file, n_target = 1, n_background = 2, beta = .5, control = dlfumi_control(inner = 1, max_iter = 2))
   predict(fit, on_file)
-  expect_lt(sum(gc()[, 6]) - before, 120)    # R itself lets some 64 MB of garbage gather
+  Rprofmem(NULL)
+  expect_length(grep("^[0-9]+ :", readLines(log)), 0)
+  expect_lt(sum(gc()[, 2]) - before, 20)
 })
