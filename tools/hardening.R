@@ -141,8 +141,8 @@ call_entries <- c(every_entry, "for (name in names(calls())) entry(name)")
 suite <- function(filter = NULL) {
   sprintf(paste("r <- as.data.frame(testthat::test_dir('%s', filter = %s, package = 'fumi', load_package = 'installed',",
                 "reporter = 'silent', stop_on_failure = FALSE)); bad <- r$failed > 0 | r$error;",
-                "writeLines(c(sprintf('not ok %%%%s: %%%%s', r$file, r$test)[bad],",
-                "sprintf('suite %%%%d %%%%d %%%%d', sum(r$passed), sum(bad), sum(r$skipped))))"),
+                "writeLines(c(sprintf('not ok %%s: %%s', r$file, r$test)[bad],",
+                "sprintf('suite %%d %%d %%d', sum(r$passed), sum(bad), sum(r$skipped))))"),
           file.path(root, "tests", "testthat"), if (is.null(filter)) "NULL" else paste0("'^(", filter, ")$'"))
 }
 
@@ -650,7 +650,12 @@ write_report <- function() {
                "from `bench/results/reliability.csv`; every line is renewed by its command. A job that relies on a tool first shows",
                "the tool a planted bug, and stops if it does not see it.", "",
                "| job | tried | failures | date | command |", "|---|---|---|---|---|", table, "", "## Not tested", "",
-               paste("*", blind_spots), uncovered_section()), file.path(root, "RELIABILITY.md"))
+               paste("*", c(not_run(r$job), blind_spots)), uncovered_section()), file.path(root, "RELIABILITY.md"))
+}
+
+not_run <- function(done) {
+  lacking <- setdiff(names(jobs), done)
+  if (length(lacking)) paste0("These jobs have no result yet: ", toString(lacking), ".")
 }
 
 # Lines that no test runs, by reason.
