@@ -377,7 +377,10 @@ jobs$`no-openmp` <- function(tests = "core|dlfumi|e-fumi") {
   found("expectations of a package built without OpenMP", tests[["passed"]], tests[["failed"]])
 }
 
-symbols_of <- function(package) system2("nm", c("-D", system.file("libs", paste0(package, ".so"), package = package)), stdout = TRUE)
+# Of the package that comes first in the libraries, whatever is loaded.
+symbols_of <- function(package) {
+  system2("nm", c("-D", file.path(find.package(package, lib.loc = .libPaths()), "libs", paste0(package, ".so"))), stdout = TRUE)
+}
 
 jobs$lto <- function() {
   mismatch <- "-Wlto-type-mismatch"

@@ -66,7 +66,7 @@ test_that("stored tables have what they promise", {
     table <- paper_table(name)
     runs <- with(if (name == "usps") x$predicted else x$tasks, tapply(run, method, function(r) length(unique(r))))
     expect_equal(table$runs, as.vector(runs[table$method]))
-    expect_gte(max(table$runs), if (name == "olivetti_person") 5 else 10)
+    expect_gte(max(table$runs), 10)
     expect_false(is.unsorted(-(if (name == "usps") table$mean else table$AUC)))
     settings <- unique(paste(table$method, table$setting))
     expect_equal(length(settings), nrow(table))
