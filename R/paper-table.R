@@ -172,7 +172,7 @@ stored_experiment <- function(name, call = rlang::caller_env()) {
 }
 
 # What is kept of an experiment: scores of run 1, but for the averages of methods other than DL-FUMI, as integers of 25
-# bits; of the others the classes that were predicted, or the ranks of the scores, which is all that a ROC curve needs.
+# bits; of the others the classes that were predicted, or the steps of the ROC curve, on which its images are.
 compact_experiment <- function(x) {
   t <- x$tasks
   first <- t$run == min(t$run) & (t$method == "DL-FUMI" | !grepl("averaged", t$setting))
@@ -186,8 +186,16 @@ compact_experiment <- function(x) {
     x$tasks <- t[first, ]
   } else {
     x$scores[first] <- lapply(x$scores[first], in_units)
-    x$scores[!first] <- lapply(x$scores[!first], function(s) as.integer(2 * rank(s)))
+    x$scores[!first] <- lapply(which(!first), function(i) roc_steps(x$scores[[i]], task_test(x, i)$truth))
   }
   x["fits"] <- NULL
   x
+}
+
+# Scores with the same ROC curve: neighbours in the order of scores that are all true or all false become equal.
+roc_steps <- function(score, truth) {
+  level <- match(score, sort(unique(score)))
+  share <- as.vector(tapply(truth, level, mean))
+  same <- diff(share) == 0 & share[-1] %in% 0:1
+  cumsum(c(0L, !same))[level]
 }

@@ -95,3 +95,16 @@ test_that("a stored replicate of each experiment can be had again", {
   rerun("olivetti_eyeglasses", 1, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
   rerun("olivetti_person", 7, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
 })
+
+test_that("steps have the ROC curve of their scores", {
+  set.seed(1)
+  for (i in 1:20) {
+    truth <- c(TRUE, FALSE, sample(c(TRUE, FALSE), 38, replace = TRUE))
+    score <- round(rnorm(40) + truth, if (i %% 2) 1 else 5)
+    steps <- roc_steps(score, truth)
+    at <- seq(0.01, 0.99, by = 0.07)
+    expect_equal(tpr_at(mil_roc(steps, truth), at), tpr_at(mil_roc(score, truth), at))
+    expect_equal(as.numeric(mil_roc(steps, truth)$auc), as.numeric(mil_roc(score, truth)$auc))
+  }
+  expect_identical(roc_steps(c(.1, .2, .3, .3, .5, .6), c(FALSE, FALSE, TRUE, FALSE, TRUE, TRUE)), c(0L, 0L, 1L, 1L, 2L, 2L))
+})
