@@ -85,7 +85,8 @@ bytes_free <- function(root = "/") {
 
 instance_facts <- function(b) {
   nonzero <- instance_scale(b$x, "unit") != 0
-  list(nonzero = c(positive = any(nonzero & in_positive(b)), negative = any(nonzero & !in_positive(b))),
+  in_positive <- sum(nonzero[seq_len(b$n_positive)])
+  list(nonzero = c(positive = in_positive > 0, negative = sum(nonzero) > in_positive),
        largest = largest_value(b$x))
 }
 
