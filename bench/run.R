@@ -99,8 +99,7 @@ compare <- function(runs, name, gflops) {
 
 # ---- how the cost grows -----------------------------------------------------------------
 
-# Milliseconds of the core as c1 (4 d K N) + c2 (100 K^2 N) + c3 d K^2: products with X, inner steps,
-# atoms and Gram matrices.
+# Milliseconds of the core as c1 (4 d K N) + c2 (100 K^2 N): products with X, and inner steps.
 growth <- function(here, gflops) {
   sizes <- rbind(
     data.frame(d = 256, n = c(1e3, 1e4, 1e5, 1e6), n_target = 4, n_background = 15),
@@ -109,8 +108,7 @@ growth <- function(here, gflops) {
     data.frame(d = 256, n = 1e4, n_target = c(1, 8, 16, 32), n_background = 15))
   sizes$ms <- vapply(seq_len(nrow(sizes)), function(i) with(sizes[i, ], grow(d, n, n_target, n_background)), 0)
   half <- function(f) with(sizes, n / 2 * (f(n_target + n_background) + f(n_background)))
-  terms <- with(sizes, cbind(products = 4 * d * half(identity), steps = 100 * half(function(k) k^2),
-                             atoms = d * (n_target + n_background)^2)) / 1e6
+  terms <- cbind(products = 4 * sizes$d * half(identity), steps = 100 * half(function(k) k^2)) / 1e6
   fit <- stats::lm.fit(terms / sizes$ms, rep(1, nrow(sizes)))
   sizes$law <- drop(terms %*% fit$coefficients)
   print(sizes, digits = 3, row.names = FALSE)
@@ -123,7 +121,7 @@ grow <- function(d, n, n_target, n_background) {
   x <- matrix(stats::runif(d * n), d)
   b <- structure(list(x = x, n_positive = n %/% 2L), class = "bags")
   start <- list(dictionary = unit(x[, n %/% 2 + seq(1 - n_target, n_background)]),
-                codes = matrix(0, n_target + n_background, n))
+                codes = matrix(0.1, n_target + n_background, n)) # in use, all of them: none is to be replaced
   problem <- list(bags = b, start = start, n_target = n_target, n_background = n_background, beta = 1, gamma = 0.01)
   n_iter <- max(2, ceiling(1e9 / flops(d, n / 2, n / 2, n_target, n_background)))
   1000 / n_iter * min(vapply(1:5, function(i) sum(system.time(run_core(problem, n_iter))[1:2]), 0))
