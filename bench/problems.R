@@ -17,7 +17,7 @@ digit_bags <- function(n_bags, size) {
 # goal: times vectorised R, share of the peak, 2 threads over 1
 problems <- list(
   usps = list(make = function() digit_bags(c(50, 50), c(4, 50)), n_target = 4, n_background = 15, beta = 25,
-              gamma = 0.1, n_iter = c(r = 10, core = 100), batches = 5, goal = c(11, 0.50, 1.7)),
+              gamma = 0.1, n_iter = c(r = 20, core = 100), batches = 5, goal = c(11, 0.50, 1.7)),
   ar = list(make = function() fumi::sim_bags(100, 10, n_features = 4980, n_target = 3, n_background = 8),
             n_target = 3, n_background = 8, beta = 30, gamma = 0.001, n_iter = c(r = 4, core = 30),
             batches = 5, goal = c(8, 0.38, 1.5)),
