@@ -53,7 +53,7 @@ step_lengths <- function(n, n_atoms, b, control) {
   1 / pmax(1, pmin(visit, enough) + pmax(0, visit - n / 2))
 }
 
-# The keeper of the instances (core.h) as two functions, as in shards_fit(). The last iteration visits all.
+# The last iteration visits all.
 online_fit <- function(b, scale, start, spec, report, call) {
   visits <- start$visits
   spec$control[c("max_iter", "tol")] <- c(length(visits), 0)
@@ -65,10 +65,7 @@ online_fit <- function(b, scale, start, spec, report, call) {
   read <- function(label, place) c(instances(label, place), list(
     weight = spec$weight[place], prior = if (label == "positive") spec$prior[place]))
   on.exit(shard_cache$parts <- NULL)
-  failure <- final <- NULL
-  diverged <- FALSE
-  guarded <- function(code)
-    tryCatch(code, fumi_error_interrupt = function(e) NULL, error = function(e) { failure <<- e; NULL })
+  final <- NULL
   sums <- last <- taken <- list()
   k <- 0
   take_in <- function(now, D) {
@@ -80,26 +77,21 @@ online_fit <- function(b, scale, start, spec, report, call) {
     taken <<- list()
     add_labels(sums, D, unused = if (k <= length(visits) / spec$control$epochs) 1e-10 else 0)
   }
-  pass <- function(kind, D) guarded({
+  pass <- function(kind, D) {
     k <<- k + 1
-    total <- if (k > length(visits)) (final <<- visit_all(b, read, p, D, par))$sums
-             else take_in(visit(read, visits[[k]], p, D, par), D)
-    diverged <<- is.null(total)
-    total
-  })
-  worst <- function(target, D) guarded({
+    if (k > length(visits)) (final <<- visit_all(b, read, p, D, par))$sums
+    else take_in(visit(read, visits[[k]], p, D, par), D)
+  }
+  worst <- function(target, D) {
     label <- if (target) "positive" else "negative"
     from <- last[[label]]
     found <- .Call(ffi_dlfumi_worst, from$x, from$scale, length(from$p_next), target, D, from$codes, from$p_next,
                    as.integer(taken[[label]]), par)
     taken[[label]] <<- c(taken[[label]], found$worst)
     if (found$worst > 0) from$x[, found$worst]
-  })
-  out <- .Call(ffi_dlfumi_fit_kept, start$dictionary, par, report, pass, worst)
-  if (!is.null(failure)) rlang::cnd_signal(failure)
-  if (diverged) out$status <- "nonfinite"
+  }
+  out <- fit_kept(start, par, report, pass, worst, call)
   if (out$status == "nonfinite") return(out)
-  if (out$n_iter == 0) check_status(out$status, call)
   if (out$status == "interrupt") final <- visit_all(b, read, p, out$dictionary, par)
   c(out, final[c("codes", "p")])
 }

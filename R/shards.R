@@ -177,9 +177,7 @@ put_state <- function(args, i, it, state) {
   shard_cache$fit <- args$fit
   state$it <- it
   shard_cache$states[[state_name(args, i, it)]] <- state
-  if (is.null(args$dir)) return()
-  saveRDS(state, part <- paste0(file <- state_file(args, i, it), ".part"), compress = FALSE)
-  file.rename(part, file)
+  if (!is.null(args$dir)) save_whole(state, state_file(args, i, it), compress = FALSE)
 }
 
 get_state <- function(args, i, it) {
@@ -206,36 +204,46 @@ forget_shards <- function(args, b) {
 
 # ---- a fit ---------------------------------------------------------------------------------------
 
-# The keeper of the instances of parts (core.h) as two functions, pass(kind, D) and worst(target, D).
-# What fails in them is kept, because the core learns only that it must stop.
+# A fit whose instances are kept by two functions (dlfumi_keeper in core.h): pass(kind, D) gives sums, or NULL if they
+# are not finite, worst(target, D) an instance. What fails in them is kept, because the core learns only that
+# it must stop.
+fit_kept <- function(start, par, report, pass, worst, call) {
+  failure <- NULL
+  diverged <- FALSE
+  guarded <- function(code)
+    tryCatch(code, fumi_error_interrupt = function(e) NULL, error = function(e) { failure <<- e; NULL })
+  sums_or_null <- function(kind, D) guarded({
+    sums <- pass(kind, D)
+    diverged <<- is.null(sums)
+    sums
+  })
+  out <- .Call(ffi_dlfumi_fit_kept, start$dictionary, par, report, sums_or_null,
+               function(target, D) guarded(worst(target, D)))
+  if (!is.null(failure)) rlang::cnd_signal(failure)
+  if (diverged) out$status <- "nonfinite"
+  if (out$status != "nonfinite" && out$n_iter == 0) check_status(out$status, call)
+  out
+}
+
 shards_fit <- function(b, start, spec, report, call) {
   args <- list(fit = basename(tempfile("fit")), dir = if (n_workers() > 1) b$dir, par = dlfumi_par(spec),
                n_target = spec$n_target, nonneg = spec$nonneg, normalize = spec$normalize, it = 0)
   on.exit(forget_shards(args, b))
-  failure <- NULL
-  diverged <- FALSE
   taken <- list()
-  guarded <- function(code)
-    tryCatch(code, fumi_error_interrupt = function(e) NULL, error = function(e) { failure <<- e; NULL })
-  pass <- function(kind, D) guarded({
+  pass <- function(kind, D) {
     if (kind %in% pass_kinds[c("paper", "matlab")]) args$it <<- args$it + 1
     taken <<- lapply(b$load, function(i) integer())
-    sums <- sum_parts(map_shards(b, shard_pass, c(args, list(kind = kind, D = D)), call))
-    diverged <<- is.null(sums)
-    sums
-  })
-  worst <- function(target, D) guarded({
+    sum_parts(map_shards(b, shard_pass, c(args, list(kind = kind, D = D)), call))
+  }
+  worst <- function(target, D) {
     found <- map_shards(b, shard_worst, c(args, list(target = target, D = D, taken = taken)), call)
     i <- which.max(vapply(found, `[[`, 0, "residual"))
     taken[[i]] <<- c(taken[[i]], found[[i]]$worst)
     found[[i]]$x
-  })
+  }
   put_starts(args, b, start$codes, spec)
-  out <- .Call(ffi_dlfumi_fit_kept, start$dictionary, args$par, report, pass, worst)
-  if (!is.null(failure)) rlang::cnd_signal(failure)
-  if (diverged) out$status <- "nonfinite"
+  out <- fit_kept(start, args$par, report, pass, worst, call)
   if (out$status == "nonfinite") return(out)
-  if (out$n_iter == 0) check_status(out$status, call)
   args$it <- as.numeric(out$n_iter)
   c(out, gather_codes(b, map_shards(b, shard_state, args, call), ncol(out$dictionary)))
 }

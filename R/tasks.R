@@ -129,10 +129,12 @@ finished_task <- function(task, dir, call) {
 # What makes a result that of this task: all but the data.
 task_identity <- function(task) task[setdiff(names(task), "data")]
 
-# Written beside its place and then moved there, so that a file is whole or not there.
 keep_task <- function(task, result, dir) {
-  if (is.null(dir)) return()
-  file <- task_file(task, dir)
-  saveRDS(list(task = task_identity(task), result = result), part <- paste0(file, ".part", Sys.getpid()))
+  if (!is.null(dir)) save_whole(list(task = task_identity(task), result = result), task_file(task, dir))
+}
+
+# Written beside its place and then moved there, so that a file is whole or not there.
+save_whole <- function(object, file, ...) {
+  saveRDS(object, part <- paste0(file, ".part", Sys.getpid()), ...)
   file.rename(part, file)
 }

@@ -270,10 +270,12 @@ typedef enum { STEP_EXPECT, STEP_CODES, STEP_ATOMS, STEP_OBJECTIVE } dlfumi_step
 fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step_kind kind,
                         const double *D_old, dlfumi_state *s, const fumi_host *host);
 
+/* ---- core_start.c ------------------------------------------------------------- */
 /* codes of the start: least squares on D (positive bags) and on D- (negative) */
 fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
                                double *A, const fumi_host *host);
 
+/* ---- core_confidence.c ---------------------------------------------------------- */
 /* eq. 7 for each instance, and r_bg = ||x - D- a-||^2; separate: a- codes x on D- alone */
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
                               double lambda_separate, int separate, int steps, int nonneg,

@@ -707,7 +707,7 @@ void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, 
   }
 }
 
-/* ---- parts of the instances, single steps, start, confidence -------------------------------- */
+/* ---- parts of the instances, single steps --------------------------------------------------- */
 
 fumi_status dlfumi_pass(const fumi_data *x, const dlfumi_param *par, dlfumi_pass_kind kind,
                         const double *D, dlfumi_part *part, dlfumi_sums *sums, const fumi_host *host) {
@@ -760,108 +760,4 @@ fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step
     record_objective(&f, s->trace);
   }
   return status;
-}
-
-/* Least squares for one block: Gram factor F of its K - k0 atoms. */
-static void least_squares_block(const fumi_block *b, const double *F, double *A) {
-  const int rows = b->K - b->k0, lanes = b->kernel->lanes;
-  for (int i = 0; i < b->n; i++) {
-    double *a = fumi_col(A, b->K, b->first + i);
-    const double *lane = b->B + fumi_at(lanes, rows, 0, i);
-    for (int k = 0; k < b->k0; k++) a[k] = 0;
-    for (int k = 0; k < rows; k++) a[b->k0 + k] = lane[k * lanes];
-    la_cholesky_solve(rows, 1, F, a + b->k0);
-  }
-}
-
-/* Cholesky factor of the Gram matrix of atoms k0..K-1, with the smallest ridge that
- * makes it definite: atoms may outnumber features. */
-static fumi_status gram_factor(int d, int K, int k0, const double *D, double *F) {
-  const int n = K - k0;
-  const double *from = fumi_ccol(D, d, k0);
-  for (double ridge = 0; ridge < 1; ridge = ridge > 0 ? 100 * ridge : 1e-12) {
-    la_gemm_tn(n, n, d, 1.0, from, d, from, d, 0.0, F, n);
-    for (int k = 0; k < n; k++) F[k + (ptrdiff_t)n * k] += ridge;
-    if (la_cholesky(n, F) == 0 && F[(ptrdiff_t)n * n - 1] > 1e-7) return FUMI_OK;
-  }
-  return FUMI_ESINGULAR;
-}
-
-fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
-                               double *A, const fumi_host *host) {
-  fumi_block b;
-  double *F = fumi_doubles(host, (ptrdiff_t)K * K);
-  fumi_status status = fumi_block_init(&b, x, fumi_choose_kernel(portable), K, host);
-  if (status != FUMI_OK || !F) return FUMI_ENOMEM;
-  b.D = D;
-  for (int positive = 1; positive >= 0 && status == FUMI_OK; positive--) {
-    const int k0 = positive ? 0 : T, end = positive ? x->N_pos : x->N;
-    status = gram_factor(x->d, K, k0, D, F);
-    for (int i = positive ? 0 : x->N_pos; i < end && status == FUMI_OK; i += b.n) {
-      fumi_block_project(&b, i, end, k0);
-      least_squares_block(&b, F, A);
-      if (host->poll(host->ctx)) status = FUMI_STOPPED;
-    }
-  }
-  return status;
-}
-
-/* (7): c = ||x - D- a-||^2 / ||x - D a||^2. DEVIATES D5: 1e-12 ||x||^2 is added to both. */
-static void block_confidence(const fumi_block *b, const double *r_bg, const double *r_full,
-                             double *confidence) {
-  for (int i = 0; i < b->n; i++) {
-    const double e = 1e-12 * b->norm2[b->first + i];
-    confidence[b->first + i] = e > 0 ? (r_bg[b->first + i] + e) / (r_full[i] + e) : 1;
-  }
-}
-
-typedef struct {
-  const fumi_data *x;
-  int T, separate;
-  fumi_block block[FUMI_GROUPS];
-  fumi_coder joint[FUMI_GROUPS], background[FUMI_GROUPS];
-  double *r[FUMI_GROUPS]; /* ||x - D a||^2 in a block */
-  double *confidence, *r_bg;
-} confidence_work;
-
-static void confidence_task(void *ctx, int thread, int group, int j) {
-  confidence_work *w = ctx;
-  fumi_block *b = w->block + thread;
-  const int first = j * fumi_block_size(w->x->d);
-  double *r_full = w->r[thread], *r_bg = r_full + fumi_block_size(w->x->d);
-  (void)group;
-  fumi_block_project(b, first, w->x->N, 0);
-  fumi_coder_run(w->joint + thread, b, 0);
-  fumi_block_residual(b, 0, r_full);
-  if (w->separate) fumi_coder_run(w->background + thread, b, w->T);
-  fumi_block_residual(b, w->T, r_bg);
-  memcpy(w->r_bg + first, r_bg, sizeof(double) * (size_t)b->n);
-  block_confidence(b, w->r_bg, r_full, w->confidence);
-}
-
-fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
-                              double lambda_separate, int separate, int steps, int nonneg,
-                              int portable, int threads, double *confidence, double *r_bg, const fumi_host *host) {
-  const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
-  const int n_threads = fumi_usable_threads(threads, n_blocks);
-  confidence_work w = {.x = x, .T = T, .separate = separate, .confidence = confidence, .r_bg = r_bg};
-  double *G = fumi_doubles(host, (ptrdiff_t)K * K);
-  fumi_status status = fumi_block_init(w.block, x, fumi_choose_kernel(portable), K, host);
-  if (status != FUMI_OK || !G) return FUMI_ENOMEM;
-  la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
-  w.block->D = D, w.block->G = G;
-  status = fumi_coder_init(w.joint, w.block->kernel, K, G, K, lambda, steps, nonneg, host);
-  if (status == FUMI_OK)
-    status = fumi_coder_init(w.background, w.block->kernel, K - T, fumi_ccol(G, K, T) + T, K,
-                             lambda_separate, steps, nonneg, host);
-  for (int t = 0; t < n_threads && status == FUMI_OK; t++) {
-    if (t > 0) status = fumi_block_twin(w.block + t, w.block, host);
-    if (t > 0 && status == FUMI_OK) status = fumi_coder_twin(w.joint + t, w.joint, w.block->kernel, host);
-    if (t > 0 && status == FUMI_OK)
-      status = fumi_coder_twin(w.background + t, w.background, w.block->kernel, host);
-    w.r[t] = fumi_doubles(host, 2 * (ptrdiff_t)nb);
-    if (!w.r[t]) status = FUMI_ENOMEM;
-  }
-  if (status != FUMI_OK) return status;
-  return fumi_each_block(n_blocks, n_threads, fumi_coder_work(w.joint, x->d), confidence_task, &w, host);
 }

@@ -1,5 +1,5 @@
-# Draws the picture of README.md and writes its table, from the stored results: `Rscript tools/figures.R`, with the
-# package installed.
+# Draws the picture of README.md and writes its table and its sentence on speed, from the stored results:
+# `Rscript tools/figures.R`, with the package installed.
 library(fumi)
 set.seed(3)
 drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
@@ -18,4 +18,15 @@ rows <- vapply(shown, function(s) with(table[table$method == s[1] & table$settin
 readme <- readLines("README.md")
 head <- grep("^\\| \\| here", readme)
 end <- head + which(!startsWith(readme[-seq_len(head)], "|"))[1]
-writeLines(c(readme[seq_len(head + 1)], rows, readme[end:length(readme)]), "README.md")
+readme <- c(readme[seq_len(head + 1)], rows, readme[end:length(readme)])
+
+speed <- subset(read.csv("bench/results/iteration.csv"), contender == "core")
+speed <- utils::tail(speed, length(unique(speed$problem)))
+times <- stats::setNames(sprintf("%.0f", pmin(speed$ratio, speed$median_ratio)), speed$problem)
+from <- grep("^One EM iteration takes", readme)
+readme[from + 0:2] <- c(
+  sprintf("One EM iteration takes %.1f ms for a class of USPS on one core (256 x 2700, 19 atoms), %s times the speed of",
+          speed$ms[speed$problem == "usps"], times[["usps"]]),
+  sprintf("vectorised R on OpenBLAS; for 4980 x 1000 it is %s times, for 256 x 50000 with 60 atoms %s times", times[["ar"]], times[["large"]]),
+  "([bench/](bench/README.md), [rows](bench/results/iteration.csv)).")
+writeLines(readme, "README.md")

@@ -12,3 +12,9 @@ fit_to <- function(b, ..., n_target = 1, n_background = 2, max_iter = 3) {
   set.seed(2)
   dlfumi(b, n_target = n_target, n_background = n_background, ..., control = dlfumi_control(max_iter = max_iter))
 }
+
+# Bags that every variant of DL-FUMI separates.
+easy <- function() {
+  set.seed(14)
+  sim_bags(n_bags = 16, bag_size = 4, n_features = 12, n_background = 3)
+}

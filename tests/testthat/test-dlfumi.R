@@ -244,11 +244,6 @@ test_that("a fit reports unused atoms, and drops them when told to", {
 
 # ---- the fit --------------------------------------------------------------------------------
 
-easy <- function() {
-  set.seed(14)
-  sim_bags(n_bags = 16, bag_size = 4, n_features = 12, n_background = 3)
-}
-
 test_that("set.seed decides a fit wholly, and RNG kind and state are left as R leaves them", {
   b <- easy()
   fit <- function() {
@@ -444,41 +439,6 @@ test_that("an interrupt while progress is drawn ends the fit at that iteration",
   expect_equal(stopped$p, whole$p)
 })
 
-test_that("new instances are coded to the fixed point of the fit's own codes", {
-  b <- easy()
-  set.seed(21)
-  fit <- dlfumi(b, n_target = 1, n_background = 3, lambda = .01, control = dlfumi_control(max_iter = 30))
-  many <- predict(fit, b, type = "codes", coding_steps = 20000)
-  expect_lt(max(abs(predict(fit, b, type = "codes") - many)), 1e-6)
-  exact <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control("exact"))
-  negative <- !b$label[as.integer(exact$bag)]
-  separate <- predict(exact, b, coding = "separate")$.score
-  expect_true(all(separate[negative] >= 1 - 1e-6))
-})
-
-test_that("the confidence is eq. 7 in both readings", {
-  b <- easy()
-  set.seed(22)
-  fit <- dlfumi(b, n_target = 2, n_background = 3, lambda = .005)
-  x <- as.matrix(b)
-  x[3, ] <- 0
-  unit <- x / pmax(sqrt(rowSums(x^2)), 1e-300)
-  codes <- predict(fit, x, type = "codes")
-  joint <- vapply(seq_len(nrow(x)), function(i)
-    ref_confidence(unit[i, ], fit$dictionary, codes[i, ], codes[i, 3:5], 2), 0)
-  joint[3] <- 1
-  expect_lt(max(abs(predict(fit, x)$.score / joint - 1)), 1e-10)
-  d_minus <- unname(fit$dictionary[, 3:5])
-  penalty <- fit$lambda * ref_largest(crossprod(d_minus))
-  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, penalty, 0L, FALSE, FALSE, 1L)$codes
-  separate <- vapply(seq_len(nrow(x)), function(i)
-    ref_confidence(unit[i, ], fit$dictionary, codes[i, ], alone[, i], 2), 0)
-  separate[3] <- 1
-  expect_lt(max(abs(predict(fit, x, coding = "separate")$.score / separate - 1)), 1e-10)
-  p <- 1 - exp(-fit$beta * colSums((t(unit) - d_minus %*% t(codes[, 3:5]))^2))
-  expect_equal(predict(fit, x, type = "prob")$.prob, p)
-})
-
 test_that("parameters are those of the variant unless given, and are checked by name", {
   b <- easy()
   fit <- dlfumi(b, control = dlfumi_control("matlab", max_iter = 1))
@@ -487,11 +447,6 @@ test_that("parameters are those of the variant unless given, and are checked by 
   other <- update(fit, b, control = dlfumi_control("exact", max_iter = 1))
   expect_equal(other$lambda, .05)
   expect_equal(other$n_background, 15)
-  expect_equal(dlfumi_control("exact")$tol, 1e-6)
-  expect_equal(dlfumi_control("exact")$solver, "active")
-  expect_error(dlfumi_control(max_iterations = 3), "max_iter", class = "fumi_error_argument")
-  expect_error(dlfumi_control("paper", solver = "active"), class = "fumi_error_input")
-  for (threads in list(0, 1.5, "2", NA)) expect_error(dlfumi_control(threads = threads), "`threads`", class = "fumi_error_input")
   expect_error(dlfumi(b, control = list(max_itr = 3)), class = "fumi_error_argument")
   bad <- list(list(n_target = 0), list(n_target = 1.5), list(n_background = -1), list(n_target = "2"),
               list(n_target = c(1, 2)), list(n_target = 1e10), list(n_background = Inf), list(n_target = 1000),
@@ -520,16 +475,4 @@ test_that("an interrupt returns the last whole iteration as a usable fit", {
   expect_equal(sorted(res$f$dictionary), sorted(res$g$dictionary), tolerance = 1e-8)
   expect_equal(res$f$prob_target, res$g$prob_target, tolerance = 1e-8)
   expect_true(all(is.finite(res$score)))
-})
-
-test_that("an interrupt during predict() gives no unfinished scores", {
-  skip_on_cran()
-  skip_on_os("windows")
-  res <- interrupted(c(
-    "set.seed(1)", "b <- sim_bags(n_bags = 20, n_features = 200)",
-    "fit <- dlfumi(b, n_target = 2, n_background = 30, control = dlfumi_control(max_iter = 2))",
-    "x <- matrix(rnorm(200 * 2e4), ncol = 200)"), c("for (i in 1:1000) {",
-    "  s <- tryCatch({ predict(fit, x); NULL }, fumi_error_interrupt = identity, interrupt = identity)",
-    "  if (!is.null(s)) break }", "result <- list(s = class(s))"))
-  expect_true(any(c("fumi_error_interrupt", "interrupt") %in% res$s))
 })

@@ -157,12 +157,6 @@ test_that("an interrupt leaves a usable fit, before the first iteration an error
   expect_error(stop_at(1), class = "fumi_error_interrupt")
 })
 
-test_that("mini-batches are of the variant exact, and numbers are checked", {
-  expect_error(dlfumi_control("paper", batch = 10), "`batch`", class = "fumi_error_input")
-  expect_error(dlfumi_control("exact", batch = 0), "`batch`", class = "fumi_error_input")
-  expect_error(dlfumi_control("exact", batch = 10, epochs = 0), "`epochs`", class = "fumi_error_input")
-})
-
 test_that("weights, a prior and bounds enter mini-batches", {
   b <- many_bags()
   fit <- online(b)

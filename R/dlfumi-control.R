@@ -1,0 +1,71 @@
+#' Options of a DL-FUMI fit
+#'
+#' @param variant `"paper"`: Algorithm 1 as printed. `"matlab"`: the order and details of
+#'   the authors' released code. `"exact"`: each code is the exact minimiser of its part of
+#'   the objective. In the first two, codes are thresholded by `lambda` itself after each
+#'   gradient step, so that they settle at a penalty of `lambda` times the largest
+#'   eigenvalue of \eqn{D'D}; in `"exact"`, `lambda` is the penalty.
+#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`), or between
+#'   two looks at the gap (`"exact"` with `solver = "ista"`).
+#' @param max_iter largest number of iterations.
+#' @param tol stop when the objective changes by less than this, relative to the first
+#'   objective (absolute for `"matlab"`); 0 never stops. `NULL`: the variant's default.
+#' @param solver for `"exact"`: `"active"`, an active-set method, or `"ista"`, proximal
+#'   gradient steps to convergence, a slow check.
+#' @param gap relative duality gap to which codes of `"exact"` are computed where the active set does not end
+#'   at the minimum itself: by `solver = "ista"`, and for atoms that depend on each other.
+#' @param dead what happens to an atom that no code uses: `"resample"` puts the worst
+#'   represented instance in its place (of a positive bag for a target atom, of a negative
+#'   bag for a background atom), `"keep"` leaves it as it was, `"drop"` removes it (never the
+#'   last of its kind).
+#' @param threads number of threads; `NULL`: that of `options(fumi.threads = )`, else of the environment
+#'   variable `FUMI_THREADS`, else 1. `predict()` goes by the last two. It changes no bit of a result, and in a
+#'   forked process (`parallel::mclapply()`) it is always 1.
+#' @param batch for `"exact"`: number of instances in a mini-batch, for a fit that updates its atoms after
+#'   each mini-batch instead of each look at all instances (Mairal et al. 2010); `NULL`: no mini-batches. It is
+#'   made smaller where an epoch would have fewer than 80 of them. An iteration is then a mini-batch; its
+#'   objective is an estimate, but for the last one, which is that of all instances.
+#' @param epochs how often a fit by mini-batches visits each instance, in place of `max_iter` and `tol`. All
+#'   are visited once more at the end, for their codes.
+#' @param ... nothing: an unknown argument is an error.
+#' @return A list, for the argument `control` of [dlfumi()].
+#' @references Mairal, J., Bach, F., Ponce, J. and Sapiro, G. (2010). Online learning for matrix factorization
+#'   and sparse coding. *Journal of Machine Learning Research* 11, 19-60.
+#' @examples
+#' dlfumi_control("exact", max_iter = 50)$tol
+#' @export
+dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, max_iter = 100,
+                           tol = NULL, solver = NULL, gap = 1e-6,
+                           dead = c("resample", "keep", "drop"), threads = NULL, batch = NULL,
+                           epochs = 2, ...) {
+  check_dots_empty(..., known = names(formals()))
+  variant <- check_choice(variant, c("paper", "matlab", "exact"), "variant")
+  if (is.null(tol)) tol <- if (variant == "exact") 1e-6 else 1e-8
+  solvers <- if (variant == "exact") c("active", "ista") else "ista"
+  if (is.null(solver)) solver <- solvers[1]
+  if (!is.null(batch) && variant != "exact")
+    stop_fumi("`batch` must be NULL for `variant = \"", variant, "\"`: mini-batches are for \"exact\".")
+  list(variant = variant,
+       inner = check_count(inner, "inner"),
+       max_iter = check_count(max_iter, "max_iter", max = 1e6),
+       tol = check_number(tol, "tol", min = 0),
+       solver = check_choice(solver, solvers, "solver"),
+       gap = check_number(gap, "gap", above = 0, max = 1),
+       dead = check_choice(dead, c("resample", "keep", "drop"), "dead"),
+       threads = if (!is.null(threads)) check_count(threads, "threads"),
+       batch = if (!is.null(batch)) check_count(batch, "batch"), epochs = check_count(epochs, "epochs"))
+}
+
+check_dlfumi_control <- function(control, call = rlang::caller_env()) {
+  if (!is.list(control))
+    stop_fumi("`control` must be a list made by `dlfumi_control()`, not ", describe(control), ".",
+              call = call)
+  do.call(dlfumi_control, control)
+}
+
+dlfumi_defaults <- function(variant) {
+  matlab <- variant == "matlab"
+  list(n_target = if (matlab) 2 else 4, n_background = if (matlab) 5 else 15,
+       lambda = if (variant == "exact") 0.05 else 0.001, beta = 30, gamma = 0.001,
+       psi = if (matlab) 1.5 else 1)
+}

@@ -1,0 +1,84 @@
+# Scores, probabilities and codes of new instances by a DL-FUMI fit.
+
+# Penalty of the lasso that a code settles at, on all atoms and on background atoms alone.
+# The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
+coding_penalty <- function(object) {
+  background <- object$dictionary[, -seq_len(object$n_target), drop = FALSE]
+  largest <- function(d) max(eigen(crossprod(d), TRUE, TRUE)$values)
+  factor <- if (object$variant == "exact") c(1, 1) else c(largest(object$dictionary), largest(background))
+  object$lambda * factor
+}
+
+dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) {
+  lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
+  out <- .Call(ffi_dlfumi_confidence, x, instance_scale(x, object$normalize),
+               unname(object$dictionary), object$n_target, lambda, coding == "separate",
+               if (is.null(coding_steps)) 0L else coding_steps, nonneg_codes(object), portable(), n_threads())
+  check_status(out$status)
+  if (!all(is.finite(out$confidence)))
+    stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
+              signif(largest_value(x), 3), ".", class = "scale", call = rlang::caller_env(3))
+  out
+}
+
+#' @export
+score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL,
+                                   detector = c("confidence", "subace"), background = NULL, ...,
+                                   call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("coding", "coding_steps", "detector", "background", "new_data",
+                                  "type", "level", "bag", "pool", "threshold"), call = call)
+  coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
+  if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
+  if (check_choice(detector, c("confidence", "subace"), "detector", call = call) == "subace")
+    return(subace_score(object, x, background, call))
+  one <- function(member) {
+    object[c("dictionary", "n_target")] <- member[c("dictionary", "n_target")]
+    dlfumi_confidence(object, x, coding, coding_steps)$confidence
+  }
+  if (is.null(object$members)) return(one(object))
+  if (coding != "joint" || !is.null(coding_steps))
+    stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, which are ",
+              "standardised for those.", class = "no_meaning", call = call)
+  standard <- lapply(object$members, function(m) (log(one(m)) - m$center) / m$scale)
+  Reduce(`+`, standard) / length(standard)
+}
+
+subace_score <- function(object, x, background, call) {
+  if (is.null(background)) background <- object$background
+  if (is.null(background))
+    stop_fumi("`background` must be given, or kept by `dlfumi(keep_background = TRUE)`, for ",
+              "`detector = \"subace\"`.", class = "no_background", call = call)
+  if (!inherits(background, "fumi_background")) {
+    if (inherits(background, "bags")) background <- background[!background$label]
+    background <- forge(object, background, NULL, call, "background")$x
+    background <- make_background(t(background * rep(instance_scale(background, object$normalize),
+                                                     each = nrow(background))), "background", call = call)
+  }
+  if (length(background$mean) != object$n_features)
+    stop_fumi("`background` must have the ", object$n_features, " features of the fit, not ",
+              length(background$mean), ".", class = "column", call = call)
+  x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
+  target <- object$dictionary[, seq_len(object$n_target), drop = FALSE]
+  detect_columns(x, unname(target), background, FALSE)
+}
+
+#' @export
+prob_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL, ...,
+                                  call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("coding", "coding_steps", "new_data", "pool", "bag"), call = call)
+  coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
+  if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
+  -expm1(-object$beta * dlfumi_confidence(object, x, coding, coding_steps)$r_bg)
+}
+
+#' @export
+code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("coding_steps", "new_data"), call = call)
+  lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
+  out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,
+               if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call),
+               nonneg_codes(object), portable(), n_threads())
+  check_status(out$status, call)
+  rownames(out$codes) <- colnames(object$dictionary)
+  out$codes
+}

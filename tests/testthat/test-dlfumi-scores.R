@@ -1,0 +1,46 @@
+test_that("new instances are coded to the fixed point of the fit's own codes", {
+  b <- easy()
+  set.seed(21)
+  fit <- dlfumi(b, n_target = 1, n_background = 3, lambda = .01, control = dlfumi_control(max_iter = 30))
+  many <- predict(fit, b, type = "codes", coding_steps = 20000)
+  expect_lt(max(abs(predict(fit, b, type = "codes") - many)), 1e-6)
+  exact <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control("exact"))
+  negative <- !b$label[as.integer(exact$bag)]
+  separate <- predict(exact, b, coding = "separate")$.score
+  expect_true(all(separate[negative] >= 1 - 1e-6))
+})
+
+test_that("the confidence is eq. 7 in both readings", {
+  b <- easy()
+  set.seed(22)
+  fit <- dlfumi(b, n_target = 2, n_background = 3, lambda = .005)
+  x <- as.matrix(b)
+  x[3, ] <- 0
+  unit <- x / pmax(sqrt(rowSums(x^2)), 1e-300)
+  codes <- predict(fit, x, type = "codes")
+  joint <- vapply(seq_len(nrow(x)), function(i)
+    ref_confidence(unit[i, ], fit$dictionary, codes[i, ], codes[i, 3:5], 2), 0)
+  joint[3] <- 1
+  expect_lt(max(abs(predict(fit, x)$.score / joint - 1)), 1e-10)
+  d_minus <- unname(fit$dictionary[, 3:5])
+  penalty <- fit$lambda * ref_largest(crossprod(d_minus))
+  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, penalty, 0L, FALSE, FALSE, 1L)$codes
+  separate <- vapply(seq_len(nrow(x)), function(i)
+    ref_confidence(unit[i, ], fit$dictionary, codes[i, ], alone[, i], 2), 0)
+  separate[3] <- 1
+  expect_lt(max(abs(predict(fit, x, coding = "separate")$.score / separate - 1)), 1e-10)
+  p <- 1 - exp(-fit$beta * colSums((t(unit) - d_minus %*% t(codes[, 3:5]))^2))
+  expect_equal(predict(fit, x, type = "prob")$.prob, p)
+})
+
+test_that("an interrupt during predict() gives no unfinished scores", {
+  skip_on_cran()
+  skip_on_os("windows")
+  res <- interrupted(c(
+    "set.seed(1)", "b <- sim_bags(n_bags = 20, n_features = 200)",
+    "fit <- dlfumi(b, n_target = 2, n_background = 30, control = dlfumi_control(max_iter = 2))",
+    "x <- matrix(rnorm(200 * 2e4), ncol = 200)"), c("for (i in 1:1000) {",
+    "  s <- tryCatch({ predict(fit, x); NULL }, fumi_error_interrupt = identity, interrupt = identity)",
+    "  if (!is.null(s)) break }", "result <- list(s = class(s))"))
+  expect_true(any(c("fumi_error_interrupt", "interrupt") %in% res$s))
+})
