@@ -3,7 +3,7 @@
 #' `bags()` is the one door through which data enter the package. It takes data
 #' as they come (a matrix, a data frame, a list of matrices, an array of images,
 #' or a formula), checks them once, and returns the one class that every method
-#' of the package works on.
+#' of the package works on. `as_bags()` is another name for it.
 #'
 #' @section Labels:
 #' A label is given for each bag or for each instance; labels given for each
@@ -50,6 +50,10 @@
 #' bags(mi(found, box) ~ ., data = d, positive = "yes")
 #' @export
 bags <- function(x, ...) UseMethod("bags")
+
+#' @rdname bags
+#' @export
+as_bags <- function(x, ...) bags(x, ...)
 
 #' @rdname bags
 #' @export

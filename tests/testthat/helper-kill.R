@@ -4,7 +4,7 @@ killed_saves <- function(n) {
   folder <- tempfile()
   dir.create(folder)
   on.exit(unlink(folder, recursive = TRUE))
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   models <- list(fit_to(b), fit_to(b, n_background = 4))
   models[[1]]$extra <- numeric(2e5)
   path <- file.path(folder, "model")

@@ -7,7 +7,7 @@ eight_bags <- function() {
   colnames(x) <- letters[1:6]
   list(x = x, id = rep(paste0("bag", 8:1), each = 4), y = rep(c("yes", "no"), each = 4))
 }
-as_bags <- function(d, ...) bags(d$x, d$id, d$y, positive = "yes", ...)
+bags_of <- function(d, ...) bags(d$x, d$id, d$y, positive = "yes", ...)
 fit_to <- function(b, ..., n_target = 1, n_background = 2, max_iter = 3) {
   set.seed(2)
   dlfumi(b, n_target = n_target, n_background = n_background, ..., control = dlfumi_control(max_iter = max_iter))

@@ -14,14 +14,14 @@ test_that("atoms are rasters or curves, one panel each", {
   atom <- fit$dictionary[, 1]
   expect_equal(as.vector(shown), unname(atom / max(abs(atom))))
   d <- eight_bags()
-  curves <- ggplot2::autoplot(fit_to(as_bags(d)))
+  curves <- ggplot2::autoplot(fit_to(bags_of(d)))
   expect_identical(panels(curves), 3L)
   expect_identical(nrow(built(curves)[[1]]), 18L)
-  expect_silent(built(ggplot2::autoplot(sil(as_bags(d)))))
+  expect_silent(built(ggplot2::autoplot(sil(bags_of(d)))))
 })
 
 test_that("the objective has a line a start, where there is one", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   fit <- fit_to(b, n_start = 2)
   expect_equal(built(ggplot2::autoplot(fit, "objective"))[[1]]$y, loss_path(fit)$objective)
   expect_error(ggplot2::autoplot(sil(b), "objective"), "`what`", class = "fumi_error_no_meaning")
@@ -32,7 +32,7 @@ test_that("bags are their first instances", {
   set.seed(1)
   images <- sim_bags(n_bags = 6, bag_size = 4, image_dim = c(4, 5))
   expect_identical(panels(ggplot2::autoplot(images, n_bags = 1, n_instances = 3)), 6L)
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   expect_identical(panels(ggplot2::autoplot(b, n_bags = 2)), 4L)
   expect_error(ggplot2::autoplot(b[0]), "`object`", class = "fumi_error_empty")
   expect_error(ggplot2::autoplot(b, bags = 1), "`bags`", class = "fumi_error_argument")

@@ -13,6 +13,8 @@ test_that("a point makes a positive bag of its halo, and the other pixels make n
   expect_identical(anyDuplicated(away), 0L)
   expect_identical(as.matrix(b), terra::values(cube)[cells$cell, ])
   expect_identical(b$features, paste0("band", 1:4))
+  set.seed(1)
+  expect_identical(as_bags(small_cube(), points, halo = 3.1, n_negative = 6, negative_size = 10), b)
 })
 
 test_that("points may be a data frame, a matrix or a vector layer on another map", {

@@ -1,16 +1,16 @@
 test_that("coef gives the atoms", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d), n_target = 2)
+  fit <- fit_to(bags_of(d), n_target = 2)
   expect_identical(coef(fit), t(fit$dictionary))
   expect_identical(coef(fit, "target"), t(fit$dictionary[, 1:2]))
   expect_identical(coef(fit, "background"), t(fit$dictionary[, 3:4]))
-  expect_identical(dimnames(coef(fit_to(as_bags(d)), "target")), list("target1", letters[1:6]))
+  expect_identical(dimnames(coef(fit_to(bags_of(d)), "target")), list("target1", letters[1:6]))
   expect_equal(rowSums(coef(fit)^2), setNames(rep(1, 4), colnames(fit$dictionary)))
   expect_error(coef(fit, "both"), "`which`", class = "fumi_error_input")
 })
 
 test_that("print and summary say what a user asks first", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   fit <- fit_to(b)
   shown <- c("variant \"paper\"", "4 positive, 4 negative (32 instances of 6 features)", "1 target, 2 background",
              "lambda 0.001, beta 30, gamma 0.001, psi 1, normalize \"unit\"", "in 3 iterations", "at `max_iter`",
@@ -30,7 +30,7 @@ test_that("print and summary say what a user asks first", {
 })
 
 test_that("a stop reason of its own is shown", {
-  fit <- fit_to(as_bags(eight_bags()))
+  fit <- fit_to(bags_of(eight_bags()))
   fit$stop_reason <- "interrupt"
   expect_output(print(fit), "interrupted")
   fit$stop_reason <- "converged"

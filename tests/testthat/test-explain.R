@@ -1,6 +1,6 @@
 test_that("the parts of an explanation are those of the score", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, n_target = 2)
   why <- explain(fit, b, bag = "bag7")
   expect_s3_class(why, c("mil_explanation", "data.frame"), exact = TRUE)
@@ -16,7 +16,7 @@ test_that("the parts of an explanation are those of the score", {
 })
 
 test_that("e-FUMI is explained by the mixture without targets", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   fit <- suppressWarnings(e_fumi(b, gamma = 0))
   why <- explain(fit, b)
   expect_true(all(why$with <= why$without + 1e-12))
@@ -40,7 +40,7 @@ test_that("an explanation prints by falling probability and draws three pictures
   least <- which.min(why$prob)
   expect_identical(drawn(plot(why[least, ]))$pictures, drawn(plot(why[c(least, least), ], n = 1))$pictures)
   expect_match(drawn(plot(why[least, ]))$text[1], paste0("^", least, ": p "))
-  curves <- as_bags(eight_bags())
+  curves <- bags_of(eight_bags())
   page <- drawn(plot(explain(fit_to(curves), curves)))
   expect_identical(page$n_pictures, 0L)
   expect_identical(sum(grepl(": p .*, drop .* %", page$text)), 4L)
@@ -49,7 +49,7 @@ test_that("an explanation prints by falling probability and draws three pictures
 
 test_that("what cannot be explained is refused", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b)
   expect_error(explain(sil(b), b), "`x`.*sil", class = "fumi_error_no_meaning")
   expect_error(explain(fit), "`new_data`", class = "fumi_error_no_data")

@@ -6,7 +6,7 @@ types_in <- function(x) {
 
 test_that("a fit is plain data, and survives a file", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   plain <- c("NULL", "logical", "integer", "double", "character", "list")
   for (fit in list(fit_to(b, keep_background = TRUE), fit_to(b, n_start = 2, combine = "average"),
                    fit_to(mi(y, id) ~ ., data = data.frame(d$x, id = d$id, y = factor(rep(d$y, each = 4)))))) {
@@ -34,7 +34,7 @@ test_that("a fit grows with the instances by its codes, ids and probabilities on
 
 test_that("a fit knows its version, its random numbers and its data's names", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   expect_s3_class(fit, c("dlfumi", "mil_model"), exact = TRUE)
   expect_identical(fit$version, as.character(utils::packageVersion("fumi")))
   expect_identical(fit$rng_kind, RNGkind())
@@ -45,7 +45,7 @@ test_that("a fit knows its version, its random numbers and its data's names", {
 
 test_that("fitted and residuals add up to the data, and need them", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b)
   expect_identical(fitted(fit, b), predict(fit, b, "reconstruction"))
   expect_equal(fitted(fit, b) + residuals(fit, b), d$x)
@@ -56,7 +56,7 @@ test_that("fitted and residuals add up to the data, and need them", {
 
 test_that("update fits again with what is changed, and needs the data", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, gamma = .01)
   set.seed(2)
   expect_identical(update(fit, b), fit)
@@ -71,7 +71,7 @@ test_that("update fits again with what is changed, and needs the data", {
 })
 
 test_that("update takes the package's own method, attached or not, masked or not", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   fit <- fit_to(b)
   bare <- new.env(parent = baseenv())
   bare$fit <- fit
@@ -81,7 +81,7 @@ test_that("update takes the package's own method, attached or not, masked or not
 })
 
 test_that("the loss path has all starts and the terms that make the objective", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   path <- loss_path(fit_to(b, n_start = 2))
   expect_named(path, c("start", "iteration", "objective", "reconstruction", "sparsity", "incoherence"))
   expect_identical(path$start, rep(1:2, each = 3))
@@ -91,7 +91,7 @@ test_that("the loss path has all starts and the terms that make the objective", 
 })
 
 test_that("a model without a print method of its own says what it learnt from", {
-  fit <- fit_to(as_bags(eight_bags()))
+  fit <- fit_to(bags_of(eight_bags()))
   class(fit) <- c("other", "mil_model")
   fit$method <- "other"
   expect_output(print(fit), "other fit")

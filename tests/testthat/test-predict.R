@@ -2,26 +2,26 @@
 
 test_that("a prediction has one row an instance, or one a bag, in the order given", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   columns <- c(score = ".score", class = ".pred_class", prob = ".prob")
   for (type in names(columns)) {
-    p <- predict(fit, as_bags(d), type)
+    p <- predict(fit, bags_of(d), type)
     expect_s3_class(p, "data.frame", exact = TRUE)
     expect_named(p, c(".bag", columns[[type]]))
     expect_identical(p$.bag, d$id)
-    p <- predict(fit, as_bags(d), type, level = "bag")
+    p <- predict(fit, bags_of(d), type, level = "bag")
     expect_named(p, c(".bag", columns[[type]]))
     expect_identical(p$.bag, unique(d$id))
   }
-  p <- predict(fit, as_bags(d))$.score
+  p <- predict(fit, bags_of(d))$.score
   expect_type(p, "double")
   expect_true(all(is.finite(p)))
 })
 
 test_that("every container of the same instances gets the same scores", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
-  reference <- predict(fit, as_bags(d))
+  fit <- fit_to(bags_of(d))
+  reference <- predict(fit, bags_of(d))
   by_bag <- lapply(split(1:32, factor(d$id, unique(d$id))), function(i) d$x[i, ])
   expect_identical(predict(fit, d$x, bag = d$id), reference)
   expect_identical(predict(fit, by_bag), reference)
@@ -36,7 +36,7 @@ test_that("every container of the same instances gets the same scores", {
 test_that("images may come as an array or a list of arrays", {
   d <- eight_bags()
   colnames(d$x) <- NULL
-  fit <- fit_to(as_bags(d, image_dim = c(2, 3)))
+  fit <- fit_to(bags_of(d, image_dim = c(2, 3)))
   images <- array(t(d$x), c(2, 3, 32))
   expect_identical(predict(fit, images), predict(fit, d$x))
   parts <- list(a = images[, , 1:5], b = images[, , 6:32])
@@ -45,35 +45,35 @@ test_that("images may come as an array or a list of arrays", {
 
 test_that("shuffled instances get their own scores", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   set.seed(3)
   o <- sample(32)
   shuffled <- bags(d$x[o, ], d$id[o], rep(d$y, each = 4)[o], positive = "yes")
   for (type in c("score", "prob")) {
-    p <- predict(fit, as_bags(d), type)
+    p <- predict(fit, bags_of(d), type)
     expect_equal(predict(fit, d$x[o, ], type)[[2]], p[[2]][o], tolerance = 1e-12)
     expect_equal(predict(fit, shuffled, type)[[2]], p[[2]][o], tolerance = 1e-12)
     expect_identical(predict(fit, shuffled, type)$.bag, d$id[o])
-    by_bag <- predict(fit, as_bags(d), type, level = "bag")
+    by_bag <- predict(fit, bags_of(d), type, level = "bag")
     again <- predict(fit, shuffled, type, level = "bag")
     expect_identical(again$.bag, unique(d$id[o]))
     expect_equal(again[[2]], by_bag[[2]][match(again$.bag, by_bag$.bag)], tolerance = 1e-12)
   }
   for (type in c("codes", "reconstruction"))
-    expect_equal(predict(fit, shuffled, type), predict(fit, as_bags(d), type)[o, ], tolerance = 1e-12)
+    expect_equal(predict(fit, shuffled, type), predict(fit, bags_of(d), type)[o, ], tolerance = 1e-12)
 })
 
 test_that("an instance is scored alone as in company", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   all <- predict(fit, d$x)$.score
   expect_equal(vapply(1:32, function(i) predict(fit, d$x[i, , drop = FALSE])$.score, 0), all, tolerance = 1e-12)
 })
 
 test_that("no rows give an answer of length 0 and of the right type", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d), keep_background = TRUE)
-  for (none in list(d$x[0, ], data.frame(d$x)[0, ], as_bags(d)[0])) for (level in c("instance", "bag")) {
+  fit <- fit_to(bags_of(d), keep_background = TRUE)
+  for (none in list(d$x[0, ], data.frame(d$x)[0, ], bags_of(d)[0])) for (level in c("instance", "bag")) {
     expect_identical(predict(fit, none, level = level), data.frame(.bag = character(), .score = numeric()))
     expect_identical(predict(fit, none, "prob", level = level), data.frame(.bag = character(), .prob = numeric()))
     expect_identical(predict(fit, none, "class", level = level)$.pred_class, factor(character(), c("no", "yes")))
@@ -85,7 +85,7 @@ test_that("no rows give an answer of length 0 and of the right type", {
 
 test_that("codes and reconstruction are matrices with names, and belong together", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, n_target = 2)
   codes <- predict(fit, b, "codes")
   expect_identical(dimnames(codes), list(NULL, c("target1", "target2", "background1", "background2")))
@@ -99,7 +99,7 @@ test_that("codes and reconstruction are matrices with names, and belong together
 
 test_that("a score is the confidence of eq. 7, by hand from the codes", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   for (fit in list(fit_to(b), fit_to(b, normalize = "none"))) {
     x <- d$x
     if (fit$normalize == "unit") x <- x / sqrt(rowSums(x^2))
@@ -114,7 +114,7 @@ test_that("a score is the confidence of eq. 7, by hand from the codes", {
 
 test_that("with instances brought to norm 1, their length changes nothing", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   expect_equal(predict(fit, d$x * 1e6)$.score, predict(fit, d$x)$.score, tolerance = 1e-8)
   expect_equal(predict(fit, d$x * 100, "reconstruction"), 100 * predict(fit, d$x, "reconstruction"), tolerance = 1e-8)
 })
@@ -123,7 +123,7 @@ test_that("with instances brought to norm 1, their length changes nothing", {
 
 test_that("columns are matched by name: permuted, surplus, or unnamed", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   reference <- predict(fit, d$x)
   expect_identical(predict(fit, d$x[, 6:1]), reference)
   expect_identical(predict(fit, cbind(z = 9, d$x[, 6:1])), reference)
@@ -132,21 +132,21 @@ test_that("columns are matched by name: permuted, surplus, or unnamed", {
   expect_identical(predict(fit, list(d$x[1:9, 6:1], d$x[10:32, ]))$.score, reference$.score)
   permuted <- d
   permuted$x <- d$x[, 6:1]
-  expect_identical(predict(fit, as_bags(permuted))$.score, reference$.score)
+  expect_identical(predict(fit, bags_of(permuted))$.score, reference$.score)
 })
 
 test_that("a fit without names takes columns by place, and sets the bag column aside", {
   d <- eight_bags()
   unnamed <- d
   colnames(unnamed$x) <- NULL
-  fit <- fit_to(as_bags(unnamed))
+  fit <- fit_to(bags_of(unnamed))
   expect_identical(predict(fit, d$x), predict(fit, unnamed$x))
   expect_identical(predict(fit, data.frame(d$x, box = d$id), bag = "box"), predict(fit, unnamed$x, bag = d$id))
 })
 
 test_that("new data that do not fit are refused by name", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   hole <- function(value) replace(d$x, 3, value)
   cases <- list(
     "a column missing" = list(d$x[, -2], "column"), "a column missing in a data frame" = list(data.frame(d$x[, -2]), "column"),
@@ -167,30 +167,30 @@ test_that("new data that do not fit are refused by name", {
 
 test_that("bag scores are pooled instance scores, for every pool", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   score <- predict(fit, d$x)$.score
   for (pool in c("max", "mean", "lse")) {
-    p <- predict(fit, as_bags(d), level = "bag", pool = pool)
+    p <- predict(fit, bags_of(d), level = "bag", pool = pool)
     expect_identical(setNames(p$.score, p$.bag), pool_bags(score, d$id, pool), info = pool)
   }
-  expect_identical(predict(fit, as_bags(d), level = "bag"), predict(fit, as_bags(d), level = "bag", pool = "max"))
+  expect_identical(predict(fit, bags_of(d), level = "bag"), predict(fit, bags_of(d), level = "bag", pool = "max"))
   prob <- predict(fit, d$x, "prob")$.prob
-  p <- predict(fit, as_bags(d), "prob", level = "bag")
+  p <- predict(fit, bags_of(d), "prob", level = "bag")
   expect_identical(setNames(p$.prob, p$.bag), pool_bags(prob, d$id, "noisy-or"))
   expect_equal(p$.prob, as.vector(1 - tapply(1 - prob, factor(d$id, unique(d$id)), prod)))
-  expect_error(predict(fit, as_bags(d), level = "bag", pool = "noisy-or"), class = "fumi_error_pool")
+  expect_error(predict(fit, bags_of(d), level = "bag", pool = "noisy-or"), class = "fumi_error_pool")
   for (level in c("bag", "instance"))
-    expect_error(predict(fit, as_bags(d), level = level, pool = "median"), "`pool`", class = "fumi_error_input")
+    expect_error(predict(fit, bags_of(d), level = level, pool = "median"), "`pool`", class = "fumi_error_input")
 })
 
 test_that("bag ids are needed for bags, and are written as bags() writes them", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   expect_error(predict(fit, d$x, level = "bag"), "`bag`", class = "fumi_error_no_bag")
   expect_error(predict(fit, d$x, level = "bag", bag = c(NA, d$id[-1])), "`bag`", class = "fumi_error")
   expect_error(predict(fit, d$x, bag = 1:3), "`bag`", class = "fumi_error_input")
   expect_error(predict(fit, data.frame(d$x), bag = "nope"), "`bag`", class = "fumi_error")
-  expect_error(predict(fit, as_bags(d), bag = d$id), "`bag`", class = "fumi_error")
+  expect_error(predict(fit, bags_of(d), bag = d$id), "`bag`", class = "fumi_error")
   number <- rep(c(1e5, 1), each = 16)
   expect_identical(predict(fit, d$x, level = "bag", bag = number)$.bag, bags(d$x, number, 0:1)$ids)
   expect_identical(predict(fit, d$x, level = "bag", bag = factor(rep(c("z", "a"), 16)))$.bag, c("z", "a"))
@@ -198,7 +198,7 @@ test_that("bag ids are needed for bags, and are written as bags() writes them", 
 
 test_that("classes are the user's own, on the sides of the threshold", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b)
   for (level in c("instance", "bag")) {
     score <- predict(fit, b, level = level)$.score
@@ -220,7 +220,7 @@ test_that("classes are the user's own, on the sides of the threshold", {
 
 test_that("a threshold is not used for scores that it was not chosen on", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, keep_background = TRUE)
   expect_error(predict(fit, b, "class", coding = "separate"), "`threshold`", class = "fumi_error_no_threshold")
   expect_error(predict(fit, b, "class", detector = "subace"), "`threshold`", class = "fumi_error_no_threshold")
@@ -235,7 +235,7 @@ test_that("a threshold is not used for scores that it was not chosen on", {
 
 test_that("separate coding codes on background atoms alone", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   joint <- predict(fit, d$x)$.score
   expect_identical(predict(fit, d$x, coding = "joint")$.score, joint)
   separate <- predict(fit, d$x, coding = "separate")$.score
@@ -248,7 +248,7 @@ test_that("separate coding codes on background atoms alone", {
 
 test_that("many coding steps come near the codes to convergence, few do not", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   exact <- predict(fit, d$x, "codes")
   error <- vapply(c(1, 10, 2000), function(n) max(abs(predict(fit, d$x, "codes", coding_steps = n) - exact)), 0)
   expect_true(all(diff(error) < 0))
@@ -261,7 +261,7 @@ test_that("many coding steps come near the codes to convergence, few do not", {
 
 test_that("the detector subace takes its background from the fit or from the user", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, keep_background = TRUE)
   kept <- predict(fit, b, detector = "subace")$.score
   unit <- d$x / sqrt(rowSums(d$x^2))
@@ -281,7 +281,7 @@ test_that("the detector subace takes its background from the fit or from the use
 
 test_that("a background that does not fit is refused by its own name", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   subace <- function(background) predict(fit, d$x, detector = "subace", background = background)
   for (bad in list(d$x[, 1:3], background_stats(d$x[, 1:3]), unname(d$x[, 1:3]), "a",
                    replace(d$x, 1, NA), d$x[1, , drop = FALSE]))
@@ -291,7 +291,7 @@ test_that("a background that does not fit is refused by its own name", {
 
 test_that("several starts may be averaged: the mean of standardised log confidences", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, n_start = 3, combine = "average")
   expect_length(fit$members, 3)
   one <- function(m) {
@@ -310,7 +310,7 @@ test_that("an instance of zeros scores 1, has probability 0, code 0 and is never
   d <- eight_bags()
   zero <- matrix(0, 1, 6)
   for (normalize in c("unit", "none")) {
-    fit <- fit_to(as_bags(d), normalize = normalize)
+    fit <- fit_to(bags_of(d), normalize = normalize)
     expect_identical(predict(fit, zero)$.score, 1)
     expect_identical(predict(fit, zero, coding = "separate")$.score, 1)
     expect_identical(predict(fit, zero, coding_steps = 5)$.score, 1)
@@ -323,7 +323,7 @@ test_that("an instance of zeros scores 1, has probability 0, code 0 and is never
 test_that("instances at the ends of the range of doubles get a score or are refused, never NaN", {
   d <- eight_bags()
   for (normalize in c("unit", "none")) {
-    fit <- fit_to(as_bags(d), normalize = normalize)
+    fit <- fit_to(bags_of(d), normalize = normalize)
     direction <- predict(fit, matrix(1, 1, 6))$.score
     for (size in c(1e-310, 5e-324, 1e200, 1e308)) {
       p <- tryCatch(predict(fit, matrix(size, 1, 6))$.score, error = identity)
@@ -336,7 +336,7 @@ test_that("instances at the ends of the range of doubles get a score or are refu
 
 test_that("an instance that the atoms represent wholly has a finite score", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d), lambda = 0)
+  fit <- fit_to(bags_of(d), lambda = 0)
   expect_true(is.finite(predict(fit, coef(fit, "target"))$.score))
   expect_gt(predict(fit, coef(fit, "target"))$.score, 1e3)
   expect_equal(predict(fit, coef(fit, "background"))$.score, c(1, 1), tolerance = 1e-6)
@@ -346,7 +346,7 @@ test_that("an instance that the atoms represent wholly has a finite score", {
 
 test_that("unknown arguments are refused, with the nearest one suggested, as errors of predict()", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d))
+  fit <- fit_to(bags_of(d))
   for (type in c("score", "prob", "codes", "reconstruction", "class"))
     expect_error(predict(fit, d$x, type, newdata = 1), "did you mean `new_data`", class = "fumi_error_argument", info = type)
   expect_error(predict(fit, newdata = d$x), "`newdata`", class = "fumi_error")
@@ -359,7 +359,7 @@ test_that("unknown arguments are refused, with the nearest one suggested, as err
 
 test_that("a type that a model does not have is refused as such", {
   d <- eight_bags()
-  model <- structure(unclass(fit_to(as_bags(d))), class = c("other", "mil_model"))
+  model <- structure(unclass(fit_to(bags_of(d))), class = c("other", "mil_model"))
   model[c("method", "logistic")] <- list("other", NULL)
   expect_error(predict(model, d$x, "prob"), "`type`.*other", class = "fumi_error_no_meaning")
   expect_error(predict(model, d$x, "codes"), "`type`", class = "fumi_error_no_meaning")
@@ -382,7 +382,7 @@ test_that("the threshold has the best balanced accuracy, in the middle of the wi
 
 test_that("a fit has a threshold for each pool, chosen on the training bags", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b)
   expect_named(fit$thresholds, c("max", "mean", "lse"))
   for (pool in names(fit$thresholds)) {
@@ -396,7 +396,7 @@ test_that("a fit has a threshold for each pool, chosen on the training bags", {
 
 test_that("a logistic curve on bag scores stands in for a probability, with Platt's targets", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- add_logistic(fit_to(b), b)
   score <- predict(fit, b, level = "bag")$.score
   target <- ifelse(d$y == "yes", 5 / 6, 1 / 6)

@@ -6,7 +6,7 @@ saved <- function(object) {
 }
 
 plain <- function(value) {
-  fit <- fit_to(as_bags(eight_bags()))
+  fit <- fit_to(bags_of(eight_bags()))
   fit$extra <- value
   saved(fit)$extra
 }
@@ -22,7 +22,7 @@ test_that("every method's model comes back the same, and predicts the same", {
 })
 
 test_that("averages, kernels, kept backgrounds, bag routes and one-vs-rest come back the same", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   set.seed(3)
   fits <- list(
     dlfumi(b, n_target = 1, n_background = 2, n_start = 2, combine = "average", keep_background = TRUE,
@@ -50,7 +50,7 @@ test_that("values keep their type, their bits and their attributes", {
 })
 
 test_that("what may hold code is refused, with its place", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   refused <- function(object, words) expect_error(mil_save(object, tempfile()), words, class = "fumi_error_unsaved")
   refused(sil(b, classifier = list(fit = function(x, y) 1, score = function(model, x) x[, 1])),
           "`object\\$spec\\$classifier\\$fit` is a function.*saveRDS")
@@ -70,7 +70,7 @@ test_that("what is no model is not saved, and no file is left", {
   on.exit(unlink(folder, recursive = TRUE))
   for (x in list(1, NULL, list(), structure(list(), class = "mil_model")))
     expect_error(mil_save(x, file.path(folder, "m")), "`object", class = "fumi_error_model")
-  fit <- fit_to(as_bags(eight_bags()))
+  fit <- fit_to(bags_of(eight_bags()))
   expect_error(mil_save(fit, file.path(folder, "none", "m")), "`file`", class = "fumi_error_file")
   expect_error(mil_save(fit, folder), "`file`", class = "fumi_error_file")
   for (x in list(1, NA_character_, character(), c("a", "b"), "", NULL)) {
@@ -85,7 +85,7 @@ test_that("what is no model is not saved, and no file is left", {
 test_that("a file that is no model is refused, with the reason", {
   file <- tempfile()
   on.exit(unlink(file))
-  fit <- fit_to(as_bags(eight_bags()))
+  fit <- fit_to(bags_of(eight_bags()))
   mil_save(fit, file)
   bytes <- readBin(file, raw(), file.size(file))
   refused <- function(bytes, words) {
@@ -113,7 +113,7 @@ test_that("a file that is no model is refused, with the reason", {
 
 # `update()` calls the function that a model names.
 test_that("a file cannot choose the functions that are called", {
-  fit <- unclass(fit_to(as_bags(eight_bags())))
+  fit <- unclass(fit_to(bags_of(eight_bags())))
   fit[c("method", "spec")] <- list("system", list(command = "true"))
   file <- tempfile()
   on.exit(unlink(file))

@@ -124,3 +124,19 @@ test_that("starts on workers give the fit of starts in turn", {
   })
   expect_equal(shown$starts, in_turn[[1]]$starts)
 })
+
+test_that("daemons choose what one process chooses", {
+  skip_on_cran()
+  skip_if_not_installed("mirai")
+  set.seed(1)
+  b <- sim_bags(n_bags = 12, bag_size = 4, n_features = 6)
+  choose <- function() {
+    set.seed(3)
+    mil_tune(b, dlfumi, expand.grid(n_target = 1, n_background = 2:3, lambda = c(.01, .1)), folds = 2)
+  }
+  untimed <- function(tuned) tuned$folds[setdiff(names(tuned$folds), "seconds")]
+  in_turn <- choose()
+  on_workers <- with_daemons(2, choose())
+  expect_identical(untimed(on_workers), untimed(in_turn))
+  expect_identical(on_workers$fit$dictionary, in_turn$fit$dictionary)
+})

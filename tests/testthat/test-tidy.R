@@ -48,7 +48,7 @@ test_that("coef, fitted, residuals, update and the trace work or say why not", {
 
 test_that("tidy atoms are the coefficients, with the role of each", {
   d <- eight_bags()
-  fit <- fit_to(as_bags(d), n_target = 2)
+  fit <- fit_to(bags_of(d), n_target = 2)
   long <- tidy(fit)
   expect_named(long, c("atom", "role", "feature", "value"))
   expect_identical(unique(long[c("atom", "role")])$role, c("target", "target", "background", "background"))
@@ -68,7 +68,7 @@ test_that("tidy atoms are the coefficients, with the role of each", {
 })
 
 test_that("parameters are those of the fit, defaults included", {
-  params <- tidy(fit_to(as_bags(eight_bags()), gamma = .5), "params")
+  params <- tidy(fit_to(bags_of(eight_bags()), gamma = .5), "params")
   value <- function(name) params$value[params$parameter == name]
   expect_identical(value("gamma"), "0.5")
   expect_identical(value("lambda"), "0.001")
@@ -79,7 +79,7 @@ test_that("parameters are those of the fit, defaults included", {
 
 test_that("augment names the target atom and the rest, for data in any form", {
   d <- eight_bags()
-  b <- as_bags(d)
+  b <- bags_of(d)
   fit <- fit_to(b, n_target = 2)
   a <- augment(fit, b)
   expect_equal(a$.resid, sqrt(rowSums(residuals(fit, b)^2)))

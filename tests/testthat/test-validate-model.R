@@ -1,6 +1,6 @@
 # A model of each method, each with the fields whose damage must be found.
 whole_models <- function() {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   set.seed(3)
   list(
     dlfumi = fit_to(b, n_start = 2, combine = "average", keep_background = TRUE),
@@ -86,7 +86,7 @@ test_that("the message names the field, what it must be and what it is", {
 
 test_that("coef(), plot(), summary(), update() and bag scores refuse a damaged model", {
   models <- whole_models()
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   refused <- function(code) expect_error(code, class = "fumi_error_model")
   for (method in c("dlfumi", "dmil", "e_fumi", "mi_ace")) refused(coef(with_part(models[[method]], "dictionary", matrix(0, 2, 2))))
   for (method in c("em_dd", "diverse_density")) {
@@ -102,7 +102,7 @@ test_that("coef(), plot(), summary(), update() and bag scores refuse a damaged m
 })
 
 test_that("a one-vs-rest object is checked, and each of its models", {
-  b <- as_bags(eight_bags())
+  b <- bags_of(eight_bags())
   whole <- one_vs_rest(list(a = b, b = b), fitter = sil, scale = TRUE)
   expect_identical(validate_model(whole), whole)
   refused <- function(path, value, words)
@@ -116,7 +116,7 @@ test_that("a one-vs-rest object is checked, and each of its models", {
 })
 
 test_that("a method from elsewhere is held to what all models have", {
-  fit <- structure(unclass(sil(as_bags(eight_bags()))), class = c("other", "mil_model"))
+  fit <- structure(unclass(sil(bags_of(eight_bags()))), class = c("other", "mil_model"))
   fit$method <- "other"
   expect_identical(validate_model(fit), fit)
   fit$n_features <- NULL
@@ -124,7 +124,7 @@ test_that("a method from elsewhere is held to what all models have", {
 })
 
 test_that("the check takes no time that grows with the training data", {
-  fit <- fit_to(as_bags(eight_bags()))
+  fit <- fit_to(bags_of(eight_bags()))
   elapsed <- function(model) system.time(for (i in 1:50) validate_model(model))[["elapsed"]]
   big <- fit
   big$bag <- rep("a", 1e6)
