@@ -185,11 +185,11 @@ static void check_ista(int K, int steps, int nonneg) {
   const double threshold[] = {LAMBDA, fumi_below(LAMBDA, nonneg)};
   const double *G = gram_of(5, K, random_atoms(5, K), K), eta = step_length(K, G);
   const double *B = random_doubles(K * lanes);
-  double *A = random_doubles(K * lanes), *C = doubles(K * K), *H = doubles(panels_of(K) * K);
+  double *A = random_doubles(K * lanes), *C = doubles(K * K), *H = doubles(fumi_panel_size(kernel, K, K));
   if (nonneg) make_nonneg(K * lanes, A);
   const double *before = copied(A, K * lanes);
   for (int j = 0; j < K * K; j++) C[j] = (j % K == j / K) - eta * G[j];
-  fumi_panel(K, K, C, K, H);
+  fumi_panel(kernel, K, K, C, K, H);
   kernel->ista(K, steps, H, eta, B, threshold, A, doubles(2 * K * lanes));
   for (int i = 0; i < lanes; i++) {
     double a[16], b[16], actual[16];
@@ -212,20 +212,20 @@ static void test_ista(void) {
 /* The coefficients of the background rows, columns in the order of the atoms. */
 static double *background_panels(int T, int M, const double *G, double eta) {
   const int K = T + M;
-  double *C = doubles(M * K), *H = doubles(panels_of(M) * K);
+  double *C = doubles(M * K), *H = doubles(fumi_panel_size(kernel, M, K));
   for (int k = 0; k < M; k++)
     for (int j = 0; j < K; j++) C[k + M * j] = (T + k == j) - eta * G[T + k + K * j];
-  fumi_panel(M, K, C, M, H);
+  fumi_panel(kernel, M, K, C, M, H);
   return H;
 }
 
 /* Those of the target rows, without the identity, columns in the order background, target. */
 static double *target_panels(int T, int M, const double *G, double eta) {
   const int K = T + M;
-  double *C = doubles(T * K), *H = doubles(panels_of(T) * K);
+  double *C = doubles(T * K), *H = doubles(fumi_panel_size(kernel, T, K));
   for (int t = 0; t < T; t++)
     for (int j = 0; j < K; j++) C[t + T * j] = -eta * G[t + K * (j < M ? T + j : j - M)];
-  fumi_panel(T, K, C, T, H);
+  fumi_panel(kernel, T, K, C, T, H);
   return H;
 }
 
@@ -278,12 +278,15 @@ static void test_panel(void) {
     for (int cols = 1; cols <= 6; cols++) {
       const int ldc = rows + 1;
       const double *C = random_doubles(ldc * cols);
-      double *panel = doubles(panels_of(rows) * cols);
-      fumi_panel(rows, cols, C, ldc, panel);
-      for (int k = 0; k < panels_of(rows); k++)
-        for (int j = 0; j < cols; j++) {
+      const int copies = kernel->copies, all = panels_of(rows);
+      double *panel = doubles(copies * all * cols);
+      CHECK(fumi_panel_size(kernel, rows, cols) == copies * all * cols);
+      fumi_panel(kernel, rows, cols, C, ldc, panel);
+      for (int k = 0; k < all; k++)
+        for (int j = 0; j < cols * copies; j++) {
           const int first = k / FUMI_PANEL * FUMI_PANEL, r = k % FUMI_PANEL;
-          CHECK(panel[first * cols + FUMI_PANEL * j + r] == (k < rows ? C[k + ldc * j] : 0));
+          const double c = panel[copies * (first * cols + FUMI_PANEL * (j / copies) + r) + j % copies];
+          CHECK(c == (k < rows ? C[k + ldc * (j / copies)] : 0));
         }
       arena_release();
     }

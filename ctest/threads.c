@@ -18,7 +18,7 @@ static __thread int number;
 int omp_get_thread_num(void) { return number; }
 
 /* the next share of the loop: one iteration */
-_Bool GOMP_loop_nonmonotonic_dynamic_next(long *from, long *to) {
+_Bool GOMP_loop_dynamic_next(long *from, long *to) {
   pthread_mutex_lock(&loop.lock);
   *from = loop.next;
   *to = loop.next += loop.step;
@@ -27,13 +27,13 @@ _Bool GOMP_loop_nonmonotonic_dynamic_next(long *from, long *to) {
   return more;
 }
 
-_Bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long chunk, long *from, long *to) {
+_Bool GOMP_loop_dynamic_start(long start, long end, long step, long chunk, long *from, long *to) {
   (void)chunk;
   pthread_mutex_lock(&loop.lock);
   if (!loop.started) loop.next = start, loop.end = end, loop.step = step;
   loop.started = 1;
   pthread_mutex_unlock(&loop.lock);
-  return GOMP_loop_nonmonotonic_dynamic_next(from, to);
+  return GOMP_loop_dynamic_next(from, to);
 }
 
 void GOMP_loop_end_nowait(void) {}

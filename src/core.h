@@ -59,7 +59,7 @@ static inline const double *fumi_ccol(const double *A, int nrow, int j) {
  * without an instance hold 0. */
 typedef struct {
   const char *name;
-  int lanes;
+  int lanes, copies; /* of a coefficient in a panel: as many as a vector takes that is not loaded from one */
   /* B = D'X for n instances, column i times scale[i]; B has `rows` rows a tile */
   void (*project)(int d, int n, int K, const double *X, const double *scale, const double *D,
                   double *B, int rows);
@@ -94,8 +94,9 @@ int fumi_block_size(int d);
 int fumi_padded(int d);
 /* what a threshold l takes off below 0: codes that must not be negative lose all */
 static inline double fumi_below(double l, int nonneg) { return nonneg ? -DBL_MAX : -l; }
-/* rows of coefficients in panels of 4, as the ISTA kernels read them */
-void fumi_panel(int rows, int cols, const double *C, int ldc, double *panel);
+/* rows of coefficients in panels of 4, as the ISTA kernels read them, and the doubles that they take */
+void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc, double *panel);
+ptrdiff_t fumi_panel_size(const fumi_kernel *kernel, int rows, int cols);
 
 /* ---- core_block.c: one block of instances under one dictionary ------------- */
 typedef struct {
@@ -127,8 +128,8 @@ fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const
                          const fumi_host *host);
 
 /* Block j of n belongs to the group j % fumi_groups(n). Groups run beside each other, the blocks
- * of one in their order: what is summed by group, and the groups in theirs, has the same bits
- * for any number of threads. */
+ * of one in their order, whichever thread takes them: what is summed by group, and the groups in
+ * theirs, has the same bits for any number of threads. */
 enum { FUMI_GROUPS = 8 };
 typedef void fumi_block_task(void *ctx, int thread, int group, int j);
 int fumi_groups(int n_blocks);

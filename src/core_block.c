@@ -73,22 +73,47 @@ static int this_thread(void) {
 }
 
 /* Blocks of each group between two polls: a tenth of a second on one thread, or less. */
-static int blocks_in_turn(double work, int groups) {
+static int blocks_between_polls(double work, int groups) {
   const double n = 4e9 / (work * groups);
   return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
+/* Waits until it is the turn of block j in its group. */
+static void wait_turn(const int *turn, int j) {
+  int now;
+  do {
+#ifdef _OPENMP
+#pragma omp atomic read seq_cst
+#endif
+    now = *turn;
+  } while (now != j);
+}
+
+static void pass_turn(int *turn, int groups) {
+#ifdef _OPENMP
+#pragma omp atomic update seq_cst
+#endif
+  *turn += groups;
+}
+
+/* Threads take blocks as they come, but those of a group one after the other. */
 fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
                             const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
-  const int turn = groups * blocks_in_turn(work, groups);
-  for (int from = 0; from < n_blocks; from += turn) {
-    const int end = n_blocks - from < turn ? n_blocks : from + turn;
+  const int many = groups * blocks_between_polls(work, groups);
+  int turn[FUMI_GROUPS];
+  for (int group = 0; group < groups; group++) turn[group] = group;
+  for (int from = 0; from < n_blocks; from += many) {
+    const int end = n_blocks - from < many ? n_blocks : from + many;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(used) schedule(dynamic, 1) if (used > 1)
+#pragma omp parallel for num_threads(used) schedule(monotonic : dynamic, 1) if (used > 1)
 #endif
-    for (int group = 0; group < groups; group++)
-      for (int j = from + group; j < end; j += groups) task(ctx, this_thread(), group, j);
+    for (int j = from; j < end; j++) {
+      const int group = j % groups;
+      wait_turn(turn + group, j);
+      task(ctx, this_thread(), group, j);
+      pass_turn(turn + group, groups);
+    }
     if (host && host->poll(host->ctx)) return FUMI_STOPPED;
   }
   (void)used;

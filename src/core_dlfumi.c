@@ -96,13 +96,15 @@ static fumi_status groups_init(dlfumi_work *w) {
 /* A: the codes, K x N, which passes read and write */
 static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par, double *A,
                              const fumi_host *host) {
-  const ptrdiff_t K = par->K, T = par->T, M = par->M, panel = FUMI_PANEL;
+  const int K = par->K, T = par->T, M = par->M;
+  const fumi_kernel *kernel = fumi_choose_kernel(par->portable);
   memset(w, 0, sizeof *w);
   w->x = x, w->par = par, w->A = A, w->host = host;
   double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target,
                        &w->p_done, &w->p_now, &w->p_next};
-  const ptrdiff_t sizes[] = {K * K, fumi_eigen_work(par->K), (M + panel) * M, (M + panel) * K,
-                             (T + panel) * K, x->N_pos, x->N_pos, x->N_pos};
+  const ptrdiff_t sizes[] = {(ptrdiff_t)K * K, fumi_eigen_work(K), fumi_panel_size(kernel, M, M),
+                             fumi_panel_size(kernel, M, K), fumi_panel_size(kernel, T, K),
+                             x->N_pos, x->N_pos, x->N_pos};
   fumi_status status = groups_init(w);
   if (status == FUMI_OK) status = take(host, sizeof sizes / sizeof *sizes, arrays, sizes);
   w->taken = host->alloc(host->ctx, (size_t)K, sizeof(int));
@@ -116,6 +118,7 @@ static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_pa
 /* Gram matrix, step lengths and ISTA coefficients of a dictionary. */
 static fumi_status prepare_dictionary(dlfumi_work *w, const double *D) {
   const int d = w->x->d, T = w->par->T, M = w->par->M, K = w->par->K;
+  const fumi_kernel *kernel = w->worker->block.kernel;
   double *G = w->G, *C = w->eigen;
   fumi_status status = FUMI_OK;
   la_gemm_tn(K, K, d, 1.0, D, d, D, d, 0.0, G, K);
@@ -130,15 +133,15 @@ static fumi_status prepare_dictionary(dlfumi_work *w, const double *D) {
   for (int k = 0; k < M; k++)
     for (int j = 0; j < M; j++)
       C[k + (ptrdiff_t)M * j] = (k == j) - w->eta_negative * G_bb[k + (ptrdiff_t)K * j];
-  fumi_panel(M, M, C, M, w->H_negative);
+  fumi_panel(kernel, M, M, C, M, w->H_negative);
   for (int k = 0; k < M; k++)
     for (int j = 0; j < K; j++)
       C[k + (ptrdiff_t)M * j] = (T + k == j) - w->eta * G[T + k + (ptrdiff_t)K * j];
-  fumi_panel(M, K, C, M, w->H_background);
+  fumi_panel(kernel, M, K, C, M, w->H_background);
   for (int t = 0; t < T; t++)
     for (int j = 0; j < K; j++) /* columns in the order background, target */
       C[t + (ptrdiff_t)T * j] = -w->eta * G[t + (ptrdiff_t)K * (j < M ? T + j : j - M)];
-  fumi_panel(T, K, C, T, w->H_target);
+  fumi_panel(kernel, T, K, C, T, w->H_target);
   for (int t = 0; t < w->n_threads; t++) w->worker[t].block.D = D, w->worker[t].block.G = G;
   return status;
 }

@@ -6,6 +6,8 @@
 #define KERNEL_NAME "portable"
 #define TARGET
 #define VEC 2
+#define COPIES 2
+#define COEFFICIENT(h) TILE(h)
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #define VMIN(a, b) ((V)_mm_min_pd((__m128d)(a), (__m128d)(b)))
@@ -30,6 +32,8 @@ static inline vector2 max2(vector2 a, vector2 b) {
 #undef KERNEL_NAME
 #undef TARGET
 #undef VEC
+#undef COPIES
+#undef COEFFICIENT
 #undef VMIN
 #undef VMAX
 #undef VSPLAT
@@ -44,6 +48,8 @@ static inline vector2 max2(vector2 a, vector2 b) {
 #define KERNEL_NAME "avx2"
 #define TARGET __attribute__((target("avx2,fma")))
 #define VEC 4
+#define COPIES 1
+#define COEFFICIENT(h) VSPLAT(*(h))
 #define VMIN(a, b) ((V)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
 #define VMAX(a, b) ((V)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define VSPLAT(x) ((V)_mm256_set1_pd(x))
@@ -73,10 +79,14 @@ int fumi_block_size(int d) {
 
 int fumi_padded(int d) { return (d + FUMI_MAX_LANES - 1) / FUMI_MAX_LANES * FUMI_MAX_LANES; }
 
-void fumi_panel(int rows, int cols, const double *C, int ldc, double *panel) {
+ptrdiff_t fumi_panel_size(const fumi_kernel *kernel, int rows, int cols) {
+  return (ptrdiff_t)kernel->copies * ((rows + FUMI_PANEL - 1) / FUMI_PANEL * FUMI_PANEL) * cols;
+}
+
+void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc, double *panel) {
   for (int k = 0; k < rows; k += FUMI_PANEL)
     for (int j = 0; j < cols; j++)
-      for (int r = 0; r < FUMI_PANEL; r++)
-        panel[(ptrdiff_t)k * cols + FUMI_PANEL * j + r] =
-            k + r < rows ? C[(k + r) + (ptrdiff_t)ldc * j] : 0;
+      for (int r = k; r < k + FUMI_PANEL; r++)
+        for (int copy = 0; copy < kernel->copies; copy++)
+          *panel++ = r < rows ? C[r + (ptrdiff_t)ldc * j] : 0;
 }

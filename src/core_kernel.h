@@ -4,6 +4,8 @@
  *   NAME(x)    the name of a function of this instruction set
  *   TARGET     the function attribute that switches it on
  *   VEC        doubles in a vector; a row of a tile is LANES = 3 VEC instances
+ *   COPIES     times that a panel holds a coefficient, and COEFFICIENT, a vector of it: where there is no
+ *              instruction to load one number into a whole vector, all of it is in the panel
  *   VMIN, VMAX elementwise minimum and maximum of two vectors
  *   VSPLAT     a vector of one number
  *   VFMA       a + b * c, fused where the instruction set can
@@ -14,25 +16,29 @@
  * leave arrays in memory. */
 
 typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
+typedef double NAME(tile_vector) __attribute__((vector_size(8 * VEC), aligned(16), may_alias));
 #define V NAME(vector)
 #define LANES (3 * VEC)
 #define LOAD(ptr) (*(const V *)(ptr))
 #define STORE(ptr) (*(V *)(ptr))
+#define TILE(ptr) ((V)*(const NAME(tile_vector) *)(ptr)) /* from a tile or panel, which are aligned */
 
 #define ROWS(DO) DO(0) DO(1) DO(2) DO(3)
 #define DECLARE(r) V s##r##a, s##r##b, s##r##c;
 #define ZERO(r) s##r##a = s##r##b = s##r##c = (V){0};
-#define MULTIPLY_ADD(r, h) { const V y = VSPLAT(h);                            \
+#define MULTIPLY_ADD(r, h) MULTIPLY_VECTOR(r, VSPLAT(h))
+#define MULTIPLY_VECTOR(r, h) { const V y = (h);                               \
   s##r##a = VFMA(s##r##a, y, xa); s##r##b = VFMA(s##r##b, y, xb); s##r##c = VFMA(s##r##c, y, xc); }
 #define LOAD_X(ptr) const V xa = LOAD(ptr), xb = LOAD((ptr) + VEC), xc = LOAD((ptr) + 2 * VEC);
 
 /* s_r += sum_j H[r, j] in_j for a panel of four rows of coefficients */
 #define MULTIPLY_PANEL(n_in, H, in)                                           \
   for (int j = 0; j < (n_in); j++) {                                          \
-    const double *h = (H) + FUMI_PANEL * j;                                   \
-    LOAD_X((in) + (ptrdiff_t)LANES * j)                                       \
-    MULTIPLY_ADD(0, h[0]) MULTIPLY_ADD(1, h[1])                               \
-    MULTIPLY_ADD(2, h[2]) MULTIPLY_ADD(3, h[3])                               \
+    const double *h = (H) + (ptrdiff_t)COPIES * FUMI_PANEL * j;               \
+    const double *x = (in) + (ptrdiff_t)LANES * j;                            \
+    const V xa = TILE(x), xb = TILE(x + VEC), xc = TILE(x + 2 * VEC);         \
+    MULTIPLY_VECTOR(0, COEFFICIENT(h)) MULTIPLY_VECTOR(1, COEFFICIENT(h + COPIES)) \
+    MULTIPLY_VECTOR(2, COEFFICIENT(h + 2 * COPIES)) MULTIPLY_VECTOR(3, COEFFICIENT(h + 3 * COPIES)) \
   }
 
 /* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l, that of a code that must not be
@@ -95,7 +101,7 @@ TARGET static void NAME(ista)(int K, int steps, const double *H, double eta, con
   NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < K; k += FUMI_PANEL)
-      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)k * K, a, eB + row * k, threshold, next + row * k);
+      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)COPIES * k * K, a, eB + row * k, threshold, next + row * k);
     double *swap = a; a = next; next = swap;
   }
   if (a != A) for (ptrdiff_t i = 0; i < row * K; i++) A[i] = a[i];
@@ -113,10 +119,10 @@ TARGET static void NAME(ista_positive)(int T, int M, int steps, const double *Hb
   NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < M; k += FUMI_PANEL)
-      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)k * K, a, eB + row * (T + k), threshold,
+      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)COPIES * k * K, a, eB + row * (T + k), threshold,
                       next + row * (T + k));
     for (int t = 0; t < T; t += FUMI_PANEL)
-      NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)t * K, a + row * T, eB + row * t, p,
+      NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)COPIES * t * K, a + row * T, eB + row * t, p,
                              threshold, a + row * (K + t), next + row * (K + t), next + row * t);
     double *swap = a; a = next; next = swap;
   }
@@ -322,10 +328,9 @@ TARGET static double NAME(peak)(int K, const double *q) {
   return peak;
 }
 
-static const fumi_kernel NAME(kernel) = {KERNEL_NAME,     LANES,         NAME(project),
-                                         NAME(quadratic), NAME(ista),    NAME(ista_positive),
-                                         NAME(accumulate), NAME(gram),   NAME(correlate),
-                                         NAME(peak)};
+static const fumi_kernel NAME(kernel) = {
+    KERNEL_NAME, LANES, COPIES, NAME(project), NAME(quadratic), NAME(ista), NAME(ista_positive),
+    NAME(accumulate), NAME(gram), NAME(correlate), NAME(peak)};
 
 #undef V
 #undef LANES
@@ -337,6 +342,8 @@ static const fumi_kernel NAME(kernel) = {KERNEL_NAME,     LANES,         NAME(pr
 #undef MULTIPLY_ADD
 #undef LOAD_X
 #undef MULTIPLY_PANEL
+#undef MULTIPLY_VECTOR
+#undef TILE
 #undef SOFT
 #undef START
 #undef FINISH

@@ -290,7 +290,7 @@ fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, con
                             int ldg, double lambda, int steps, int nonneg, const fumi_host *host) {
   const fumi_coder plain = {.K = K, .ldg = ldg, .steps = steps, .nonneg = nonneg, .G = G, .lambda = lambda};
   fumi_status status = fumi_coder_twin(c, &plain, kernel, host);
-  c->H = fumi_doubles(host, (ptrdiff_t)K * (K + FUMI_PANEL));
+  c->H = fumi_doubles(host, fumi_panel_size(kernel, K, K));
   double *work = fumi_doubles(host, fumi_eigen_work(K));
   if (status != FUMI_OK || !c->H || !work) return FUMI_ENOMEM;
   if (steps == 0) return FUMI_OK;
@@ -299,7 +299,7 @@ fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, con
   for (int k = 0; k < K; k++)
     for (int j = 0; j < K; j++)
       work[j + (ptrdiff_t)K * k] = (j == k) - c->eta * G[j + (ptrdiff_t)ldg * k];
-  fumi_panel(K, K, work, K, c->H);
+  fumi_panel(kernel, K, K, work, K, c->H);
   return status;
 }
 
