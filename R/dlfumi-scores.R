@@ -9,10 +9,10 @@ coding_penalty <- function(object) {
   object$lambda * factor
 }
 
-dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL) {
+dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL,
+                              scale = instance_scale(x, object$normalize)) {
   lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
-  out <- .Call(ffi_dlfumi_confidence, x, instance_scale(x, object$normalize),
-               unname(object$dictionary), object$n_target, lambda, coding == "separate",
+  out <- .Call(ffi_dlfumi_confidence, x, scale, unname(object$dictionary), object$n_target, lambda, coding == "separate",
                if (is.null(coding_steps)) 0L else coding_steps, nonneg_codes(object), portable(), n_threads())
   check_status(out$status)
   if (!all(is.finite(out$confidence)))

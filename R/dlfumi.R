@@ -287,12 +287,12 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     starts = lapply(fits, `[[`, "objective"),
     spec = c(spec$given, spec[c("nonneg", "normalize", "combine", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
-  score_training(object, fits, b, spec, call)
+  score_training(object, fits, b, scale, spec, call)
 }
 
 # What needs the scores of the training bags: the members of an average, and the thresholds. An
 # interrupt leaves a usable fit without them, the best start alone.
-score_training <- function(object, fits, b, spec, call) {
+score_training <- function(object, fits, b, scale, spec, call) {
   late <- function(e) {
     warn_fumi("Interrupted after the last iteration: the fit holds its best start, without thresholds.",
               class = "interrupt", call = call)
@@ -302,7 +302,8 @@ score_training <- function(object, fits, b, spec, call) {
   }
   whole <- function() {
     if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
-    add_thresholds(object, b)
+    if (spec$combine == "average" || inherits(b, "bag_shards")) return(add_thresholds(object, b))
+    add_thresholds(object, b, dlfumi_confidence(object, b$x, scale = scale)$confidence)
   }
   tryCatch(whole(), fumi_error_interrupt = late, interrupt = late)
 }

@@ -106,13 +106,15 @@ choose_threshold <- function(score, positive) {
   cut[best[which.max(diff(at)[best])]]
 }
 
-add_thresholds <- function(object, b) {
-  score <- if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order]
-           else score_instances(object, b$x)
+add_thresholds <- function(object, b, score = training_scores(object, b)) {
   by_bag <- split(score, structure(b$bag, levels = as.character(seq_along(b$ids)), class = "factor"))
   cut <- function(pool) choose_threshold(vapply(by_bag, poolers[[pool]], 0), b$label)
   object$thresholds <- c(max = cut("max"), mean = cut("mean"), lse = cut("lse"))
   object
+}
+
+training_scores <- function(object, b) {
+  if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order] else score_instances(object, b$x)
 }
 
 # A logistic curve from training bag scores to probabilities, with Platt's (1999) smoothed

@@ -413,7 +413,7 @@ test_that("an interrupt after the last iteration leaves a usable fit", {
   late_fit <- fit
   late_fit$thresholds <- NULL
   environment(score_training) <- list2env(list(add_thresholds = late), parent = environment(score_training))
-  expect_warning(late_fit <- score_training(late_fit, list(), b, list(combine = "best"), NULL),
+  expect_warning(late_fit <- score_training(late_fit, list(), b, rep(1, ncol(b$x)), list(combine = "best"), NULL),
                  class = "fumi_warning_interrupt")
   expect_identical(late_fit$stop_reason, "interrupt")
   expect_identical(predict(late_fit, b), predict(fit, b))
