@@ -66,10 +66,10 @@ numbers <- function(n, names = NULL, finite = TRUE) function(x)
       finite && !is.finite(largest_value(x)))
     paste0(n, if (finite) " finite", " numbers", if (!is.null(names)) paste(" named", enumerate(names)))
 
-# `columns`: how many there must be, or `least` of them.
+# `columns`: how many there must be, or `least` of them. Finite are also the sums of its squares.
 a_matrix <- function(rows, columns = NULL, least = 1, finite = TRUE) function(x)
   if (!is.double(x) || !is.matrix(x) || nrow(x) != rows || ncol(x) < least || !is.null(columns) && ncol(x) != columns ||
-      finite && !is.finite(largest_value(x)))
+      finite && !is.finite(nrow(x) * largest_value(x)^2))
     paste(c("a matrix of", if (finite) "finite", "doubles with", rows, "rows", if (!is.null(columns)) c("and", columns, "columns")),
           collapse = " ")
 

@@ -78,6 +78,8 @@ test_that("the message names the field, what it must be and what it is", {
                "`object$members$2$dictionary` must be a matrix of finite doubles with 6 rows, not a matrix of 2 x 2",
                fixed = TRUE, class = "fumi_error_model")
   expect_error(coef(with_part(models$mi_ace, "background$mean", 1:2)), "`object$background$mean`", fixed = TRUE)
+  huge <- replace(models$dlfumi$dictionary, 2, 1e200)
+  expect_error(coef(with_part(models$dlfumi, "dictionary", huge)), "`object$dictionary` must be a matrix of finite", fixed = TRUE)
   expect_error(plot(with_part(models$dlfumi, "n_target", 3L)), "`x$n_target` must be a whole number", fixed = TRUE)
   for (x in list(1, NULL, list(), structure(1, class = "mil_model")))
     expect_error(validate_model(x), "`object` must be a fitted model", class = "fumi_error_model")
