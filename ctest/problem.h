@@ -42,9 +42,9 @@ static inline double *copied(const double *from, ptrdiff_t n) {
 
 /* ---- the host ---------------------------------------------------------------------- */
 
-/* Counts what the core asks for; allocation fail_at fails, poll stop_at says stop. */
+/* Counts what the core asks for; allocation fail_at fails, poll stop_at and report last say stop. */
 typedef struct {
-  int allocations, fail_at, polls, stop_at, reports;
+  int allocations, fail_at, polls, stop_at, reports, last;
   double last_objective;
 } recorder;
 
@@ -63,7 +63,7 @@ static inline int recorder_report(void *ctx, int it, double objective) {
   r->reports++;
   CHECK(it == r->reports);
   r->last_objective = objective;
-  return 0;
+  return it == r->last;
 }
 
 static inline fumi_host host_of(recorder *r) {

@@ -248,6 +248,20 @@ static void test_stopped_fit(void) {
   }
 }
 
+/* A report that says stop ends a fit with the iteration that it reports, which is whole. */
+static void test_stopped_report(void) {
+  for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++)
+    for (int last = 1; last < 4; last++) {
+      problem q = fixed_problem(SMALL, (dlfumi_variant)variant, DLFUMI_ISTA);
+      recorder r = {.last = last};
+      const fumi_host host = host_of(&r);
+      CHECK(dlfumi_fit(&q.x, &q.par, &q.s, &host) == FUMI_STOPPED);
+      CHECK(q.s.n_iter == last && r.reports == last);
+      check_last_whole_iteration(&q, SMALL);
+      arena_release();
+    }
+}
+
 /* A stopped step leaves the dictionary as it was: half the statistics make no atoms. */
 static void test_stopped_atoms(void) {
   problem q = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA), before = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA);
@@ -262,6 +276,7 @@ int main(void) {
   RUN(test_no_memory);
   RUN(test_stop);
   RUN(test_stopped_fit);
+  RUN(test_stopped_report);
   RUN(test_stopped_atoms);
   return mu_report();
 }

@@ -16,18 +16,19 @@ static double worst_gradient(const fumi_data *x, int K, int k0, const double *D,
   return worst;
 }
 
-static double *start_codes(const fumi_data *x, int T, int K, const double *D, int portable) {
+static double *start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
+                           fumi_status expected) {
   recorder r = {0};
   const fumi_host host = host_of(&r);
   double *A = doubles((ptrdiff_t)K * x->N);
-  CHECK(dlfumi_start_codes(x, T, K, D, portable, A, &host) == FUMI_OK);
+  CHECK(dlfumi_start_codes(x, T, K, D, portable, A, &host) == expected);
   return A;
 }
 
 /* Least squares, with codes of a size that the instances explain. */
 static void check_codes(const fumi_data *x, int T, int K, const double *D, double tolerance) {
   for (int portable = 0; portable <= 1; portable++) {
-    const double *A = start_codes(x, T, K, D, portable);
+    const double *A = start_codes(x, T, K, D, portable, FUMI_OK);
     for (int i = 0; i < x->N; i++) {
       const int k0 = i < x->N_pos ? 0 : T;
       const double *a = fumi_ccol(A, K, i);
@@ -81,10 +82,23 @@ static void test_zero_atom(void) {
   }
 }
 
+/* No ridge makes the Gram matrix of an atom without a value definite. */
+static void test_atom_without_value(void) {
+  const int d = 12, T = 2, K = 6;
+  for (int k = 0; k < K; k++) {
+    const fumi_data x = random_data(d, 5, 5);
+    double *D = random_atoms(d, K);
+    D[d * k] = NAN;
+    start_codes(&x, T, K, D, 1, FUMI_ESINGULAR);
+    arena_release();
+  }
+}
+
 int main(void) {
   RUN(test_independent_atoms);
   RUN(test_more_atoms_than_features);
   RUN(test_equal_atoms);
   RUN(test_zero_atom);
+  RUN(test_atom_without_value);
   return mu_report();
 }
