@@ -104,8 +104,7 @@ benchmark_fold <- function(task, fitter) {
     list(scores = data.frame(method = task$method, bag = held$ids, fold = task$fold, positive = held$label, score, called),
          seconds = seconds, error = NA_character_)
   }
-  tryCatch(attempt(), fumi_error_interrupt = rlang::cnd_signal,
-           error = function(e) list(scores = NULL, seconds = NA_real_, error = conditionMessage(e)))
+  tryCatch(attempt(), error = function(e) list(scores = NULL, seconds = NA_real_, error = why_failed(e)))
 }
 
 # ---- result --------------------------------------------------------------------------------------

@@ -50,7 +50,6 @@ paper_bags <- function(name, run = 1, unit = NULL, ..., data = NULL, seed = 2016
 #' @rdname paper_bags
 #' @export
 paper_protocol <- function(name, ...) {
-  if (inherits(name, "paper_protocol")) return(name)
   name <- check_choice(name, names(paper_protocols), "name")
   protocol <- c(list(name = name), paper_protocols[[name]])
   changes <- list(...)

@@ -45,11 +45,17 @@ run_tasks <- function(tasks, f, dir = NULL, progress = FALSE, title = "tasks", c
   run <- if (n_workers() > 1) run_on_workers else run_in_turn
   interrupted <- tryCatch({ run(tasks, todo, f, keep, call); FALSE }, interrupt = function(e) TRUE,
                           fumi_error_interrupt = function(e) TRUE)
+  done <- sum(!vapply(results, is.null, NA))
+  if (interrupted && done == 0)
+    stop_fumi("Interrupted: none of ", length(tasks), " ", title, " is done.", class = "interrupt", call = call)
   if (interrupted)
-    warn_fumi("Interrupted: ", sum(!vapply(results, is.null, NA)), " of ", length(tasks), " ", title, " are done",
+    warn_fumi("Interrupted: ", done, " of ", length(tasks), " ", title, " are done",
               if (!is.null(dir)) ", and kept in `dir`", ".", class = "interrupt", call = call)
   results
 }
+
+# The message of an error that ends a task alone; an interrupt ends them all.
+why_failed <- function(e) if (inherits(e, "fumi_error_interrupt")) stop(e) else conditionMessage(e)
 
 # Workers are the daemons of mirai if some are set, else those of the plan of the package future.
 n_workers <- function() {

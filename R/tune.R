@@ -177,10 +177,10 @@ one_fold <- function(task, fitter, measure) {
     if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
     data.frame(metric = held_out_metric(fit, b[out], measure), error = NA_character_)
   }
-  failed <- function(e) data.frame(metric = NA_real_, error = conditionMessage(e))
-  seconds <- system.time(result <- tryCatch(attempt(), fumi_error_interrupt = rlang::cnd_signal, error = failed),
-                         gcFirst = FALSE)
-  data.frame(metric = result$metric, seconds = seconds[["elapsed"]], error = result$error)
+  failed <- function(e) data.frame(metric = NA_real_, error = why_failed(e))
+  start <- proc.time()[["elapsed"]]
+  result <- tryCatch(attempt(), error = failed)
+  data.frame(metric = result$metric, seconds = proc.time()[["elapsed"]] - start, error = result$error)
 }
 
 held_out_metric <- function(fit, b, measure) {

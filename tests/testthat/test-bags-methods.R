@@ -101,6 +101,7 @@ test_that("c() refuses what does not go together", {
   expect_error(c(b, 1), class = "fumi_error_type")
   expect_error(c(b, b["u"]), "bag u", class = "fumi_error_combine")
   expect_error(c(b, bags(matrix(1, 2, 3), c("k", "k"), TRUE)), "features", class = "fumi_error_combine")
+  expect_error(c(bags(diag(2), 1:2, 0:1), bags(diag(3), 3:5, c(0, 0, 1))), "2 and 3", class = "fumi_error_combine")
   expect_error(c(b, bags(matrix(1, 2, 2, dimnames = list(NULL, c("a", "b"))), c("k", "k"), TRUE)),
                class = "fumi_error_combine")
   expect_error(c(b, one(positive = "TRUE")), "classes", class = "fumi_error_combine")

@@ -61,6 +61,17 @@ test_that("the seed decides, and what is in `dir` is not done again", {
   expect_identical(run()$scores, kept$scores)
 })
 
+test_that("an interrupt ends a benchmark, and no fold is kept as one that failed", {
+  b <- benchmark_bags()
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  stopped <- function(x, progress) list(stop_reason = "interrupt")
+  expect_error(mil_benchmark(b, list(a = stopped), folds = 2, dir = dir), class = "fumi_error_interrupt")
+  expect_length(list.files(dir), 0)
+  expect_warning(r <- mil_benchmark(b, list(a = sil, b = stopped), folds = 2), "2 of 4", class = "fumi_warning_interrupt")
+  expect_identical(unique(r$scores$method), "a")
+})
+
 test_that("bad arguments are refused by name", {
   b <- benchmark_bags()
   for (methods in list(NULL, list(), 1, "none such", list(a = 1), list(a = list()), list(sil), list(a = sil, a = sil)))

@@ -153,6 +153,20 @@ test_that("a loop keeps what is done when it is interrupted", {
   expect_error(keep_until_interrupt(2, function(i) stop("other")), "other")
 })
 
+test_that("starts on workers that are all interrupted are an error", {
+  real <- list(n_workers = n_workers, run_on_workers = run_on_workers)
+  on.exit(for (name in names(real)) utils::assignInNamespace(name, real[[name]], "fumi"))
+  utils::assignInNamespace("n_workers", function() 2, "fumi")
+  stop_after <- function(n) utils::assignInNamespace("run_on_workers", function(tasks, todo, f, keep, call) {
+    for (i in seq_len(n)) keep(i, f(tasks[[i]]))
+    rlang::interrupt()
+  }, "fumi")
+  stop_after(2)
+  expect_identical(run_starts(3, identity), structure(list(1L, 2L), interrupted = TRUE))
+  stop_after(0)
+  expect_error(run_starts(3, identity), class = "fumi_error_interrupt")
+})
+
 test_that("an iteration that is interrupted ends with what it has, if that is anything", {
   for (stopped in list(function() rlang::interrupt(), function() check_status("interrupt"))) {
     state <- NULL
@@ -192,4 +206,20 @@ test_that("sorted bags are the same bags, in an order that is not the user's", {
     other <- sort_instances(bags(x[mixed, ], bag[mixed], label[mixed]))
     for (part in c("x", "bag", "label")) expect_identical(other[[part]], sorted[[part]])
   }
+})
+
+test_that("a forked process gets one thread", {
+  pid <- loaded$pid
+  on.exit(loaded$pid <- pid)
+  expect_equal(n_threads(3), 3)
+  loaded$pid <- -1L
+  expect_identical(n_threads(3), 1L)
+})
+
+test_that("the core says why there are no codes, and which loops it runs", {
+  x <- diag(2)
+  out <- .Call(ffi_dlfumi_start_codes, x, c(1, 1), 1L, cbind(1:2 / 2, NaN), 1L, TRUE)
+  expect_identical(out$status, "singular")
+  expect_error(check_status(out$status), class = "fumi_error_singular")
+  expect_identical(.Call(ffi_kernel_name, TRUE), "portable")
 })

@@ -44,3 +44,16 @@ test_that("an interrupt during predict() gives no unfinished scores", {
     "  if (!is.null(s)) break }", "result <- list(s = class(s))"))
   expect_true(any(c("fumi_error_interrupt", "interrupt") %in% res$s))
 })
+
+test_that("scores that would not be finite are refused", {
+  b <- easy()
+  fit <- dlfumi(b, n_target = 1, n_background = 3, normalize = "none")
+  expect_error(score_instances(fit, b$x * 1e200), "squared", class = "fumi_error_scale")
+})
+
+test_that("averaged scores have one coding", {
+  b <- easy()
+  fit <- dlfumi(b, n_target = 1, n_background = 3, n_start = 2, combine = "average")
+  expect_error(predict(fit, b, coding = "separate"), "`coding`", class = "fumi_error_no_meaning")
+  expect_error(predict(fit, b, coding_steps = 5), "`coding_steps`", class = "fumi_error_no_meaning")
+})

@@ -395,6 +395,10 @@ test_that("blank bags are refused, and a blank start does no harm", {
     expect_true(all(is.finite(predict(fit, b)$.score)))
     expect_equal(fit$n_dropped, if (dead == "drop") 1 else 0)
   }
+  fit <- suppressWarnings(dlfumi(b, n_target = 1, n_background = 3, init = list(dictionary = cbind(1, matrix(0, 12, 3))),
+                                 control = dlfumi_control(dead = "drop", max_iter = 3)))
+  expect_equal(fit$n_dropped, 2)
+  expect_equal(colnames(fit$dictionary), c("target1", "background1"))
 })
 
 test_that("codes that are all 0 and codes that are not exact are told", {

@@ -233,6 +233,7 @@ test_that("a kernel is an object of kernlab or a name with parameters, and finds
   expect_error(coef(named), class = "fumi_error_no_meaning")
   expect_error(plot(named), class = "fumi_error_no_meaning")
   expect_equal(update(named, b, kernel = NULL, max_iter = 2)$spec$kernel, NULL)
+  expect_error(predict(named, b, "reconstruction"), "`type`", class = "fumi_error_no_meaning")
   nothing <- structure(function(x, y = NULL) 0, class = "kernel")
   expect_error(fit_dmil(b, kernel = nothing), "`kernel`", class = "fumi_error_scale")
   expect_error(fit_dmil(b, kernel = "stringdot"), "`kernel`", class = "fumi_error_input")
@@ -364,4 +365,10 @@ test_that("an interrupt returns the best whole iteration as a usable fit", {
   expect_length(res$f$starts, 1)
   expect_gt(res$f$n_iter, 0)
   expect_true(all(is.finite(res$score)))
+})
+
+test_that("an objective that is not finite ends the fit", {
+  b <- small_bags()
+  b$x <- b$x * 1e99
+  expect_error(fit_dmil(b, normalize = "none", beta = 1e300), "iteration 1", class = "fumi_error_diverged")
 })

@@ -191,6 +191,18 @@ test_that("many features need no matrix of their square", {
   }
 })
 
+test_that("an interrupt keeps the last whole iteration", {
+  b <- bags_of_two()
+  real <- svm_on_points
+  on.exit(utils::assignInNamespace("svm_on_points", real, "fumi"))
+  n <- 0
+  utils::assignInNamespace("svm_on_points", function(...) if ((n <<- n + 1) == 2) rlang::interrupt() else real(...), "fumi")
+  expect_warning(fit <- mi_svm(b), "iteration (1)", fixed = TRUE, class = "fumi_warning_interrupt")
+  expect_identical(fit$stop_reason, "interrupt")
+  utils::assignInNamespace("svm_on_points", real, "fumi")
+  expect_identical(predict(fit, b), predict(mi_svm(b, max_iter = 1), b))
+})
+
 test_that("what cannot be is refused", {
   b <- bags_of_two()
   refuse <- function(..., class = "input") expect_error(mi_svm(b, ...), class = paste0("fumi_error_", class))

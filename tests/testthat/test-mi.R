@@ -76,3 +76,9 @@ test_that("parts of different length, and lists, are refused", {
   expect_error(mi(list(1), 1), "`label`", class = "fumi_error_input")
   expect_error(mi(1, list(1)), "`bag`", class = "fumi_error_input")
 })
+
+test_that("an mi becomes a data frame of one column", {
+  d <- as.data.frame(response())
+  expect_identical(dim(d), c(4L, 1L))
+  expect_identical(d[[1]], response())
+})

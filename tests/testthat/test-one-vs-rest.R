@@ -150,6 +150,8 @@ test_that("bad input is refused by name", {
   expect_error(ovr(d$x, bag = d$bag, label = d$label, scale = NA), "`scale`", class = "fumi_error_input")
   expect_error(ovr(d$x, bag = d$bag, label = d$label, progress = 2), "`progress`", class = "fumi_error_input")
   expect_error(ovr(d$x, bag = d$bag, label = d$label, lamda = 2), "`lamda`", class = "fumi_error_argument")
+  expect_error(predict(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE), d$x, coding = "separate"), "`coding`",
+               class = "fumi_error_no_meaning")
   fit <- ovr(d$x, bag = d$bag, label = d$label)
   expect_error(predict(fit), "`new_data`", class = "fumi_error_no_data")
   expect_error(predict(fit, d$x, "prob"), "`type`", class = "fumi_error_input")

@@ -152,9 +152,25 @@ test_that("an interrupt leaves a usable fit, before the first iteration an error
     expect_identical(fit$stop_reason, "interrupt")
     expect_equal(dim(fit$codes), c(6, 2000))
     expect_lt(fit$worst_gap, 1e-6)
-    expect_true(all(is.finite(predict(fit, b)$.pred_score)))
+    expect_true(all(is.finite(predict(fit, b)$.score)))
   }
   expect_error(stop_at(1), class = "fumi_error_interrupt")
+})
+
+test_that("a fit that diverges says so, whether the core finds it or a mini-batch", {
+  b <- many_bags()[c(1:4, 37:40)]
+  expect_error(online(b, gamma = 1.7e308), "iteration 1:", class = "fumi_error_diverged")
+  real <- visit
+  on.exit(utils::assignInNamespace("visit", real, "fumi"))
+  for (at in c(3, 17)) {                        # in an iteration, and of all instances after the last of 16
+    n <- 0
+    utils::assignInNamespace("visit", function(...) {
+      out <- real(...)
+      if ((n <<- n + 1) == at) out$negative$status <- "nonfinite"
+      out
+    }, "fumi")
+    expect_error(online(b, batch = 50), paste0("iteration ", at - 1, ":"), class = "fumi_error_diverged")
+  }
 })
 
 test_that("weights, a prior and bounds enter mini-batches", {

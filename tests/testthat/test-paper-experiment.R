@@ -99,6 +99,24 @@ test_that("a part of the digits is shown without a table", {
   expect_output(print(e), "not all digits")
 })
 
+test_that("runs are a number of them or their numbers, methods all that are known or some", {
+  expect_identical(check_runs(3), 1:3)
+  expect_identical(check_runs(c(4, 2)), c(4L, 2L))
+  for (runs in list(c(1, 1), c(0, 1), c(1.5, 2), c("1", "2"))) expect_error(check_runs(runs), "`runs`", class = "fumi_error_input")
+  expect_identical(check_settings(NULL, "usps"), paper_methods("usps"))
+  expect_identical(unique(vapply(check_settings(c("MI-ACE", "EM-DD"), "usps"), `[[`, "", "method")), c("MI-ACE", "EM-DD"))
+})
+
+test_that("an interrupt keeps the tasks that are done, and is an error if there are none", {
+  n <- 0
+  stopped <- function(b, ...) if ((n <<- n + 1) > 1) list(stop_reason = "interrupt") else sil(b, ...)
+  setting <- list(list(method = "SIL", setting = "stopped", fitter = stopped))
+  run <- function() paper_experiment("olivetti_eyeglasses", setting, runs = 2, n_negative = 5)
+  expect_warning(e <- run(), "1 of 2", class = "fumi_warning_interrupt")
+  expect_identical(e$tasks$run, 1L)
+  expect_error(run(), class = "fumi_error_interrupt")
+})
+
 test_that("what cannot be run is refused", {
   expect_error(paper_experiment("usps", "SVM"), "`methods` must be among", class = "fumi_error_input")
   expect_error(paper_experiment("usps", list(1)), "`methods`", class = "fumi_error_input")

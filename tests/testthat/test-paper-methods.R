@@ -12,8 +12,9 @@ test_that("settings are those that were chosen", {
       expect_length(setdiff(names(s$parameters), names(formals(s$fitter))), 0)
     }
   }
-  expect_identical(lapply(paper_methods("ar_person"), `[[`, "parameters"),
-                   lapply(paper_methods("olivetti_person"), `[[`, "parameters"))
+  parameters <- function(name) lapply(paper_methods(name), `[[`, "parameters")
+  expect_identical(parameters("ar_person"), parameters("olivetti_person"))
+  expect_identical(parameters("ar_sunglasses")[-1], parameters("olivetti_eyeglasses")[-1])
 })
 
 test_that("every digit method with random starts has an averaged setting", {

@@ -21,6 +21,13 @@ test_that("accuracy is counted over runs, with raw scores and on one scale", {
   expect_output(print(table), "100.0")
 })
 
+test_that("a run that lacks a digit has no accuracy", {
+  e <- made_digits()
+  e$tasks <- e$tasks[-6, ]
+  e$scores <- e$scores[-6]
+  expect_equal(paper_table(e)$runs, c(1, 1))
+})
+
 made_detection <- function() {
   tasks <- data.frame(run = 1:2, unit = 1L, method = "EM-DD", setting = "made", detector = "score", seconds = 1, center = 0,
                       scale = 1, ratio = FALSE, above = NA)

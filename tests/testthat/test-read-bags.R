@@ -55,6 +55,7 @@ test_that("ARFF as Weka writes it is read", {
   lines <- readLines(file)
   expect_error(read_bags(file_of(lines[-(5:8)], ".arff")), "relational", class = "fumi_error_file")
   expect_error(read_bags(file_of(c(lines, "x,\"1\",0"), ".arff")), "2 numbers", class = "fumi_error_file")
+  expect_error(read_bags(file_of(c(lines, "x,\"1,2\\n3\",0"), ".arff")), "2 numbers", class = "fumi_error_file")
   expect_error(read_bags(file_of(c(lines, "x,1"), ".arff")), "rows", class = "fumi_error_file")
 })
 

@@ -124,6 +124,15 @@ test_that("a file cannot choose the functions that are called", {
   }
 })
 
+test_that("a file of 2 GiB is refused unread", {
+  skip_on_cran()
+  skip_on_os(c("windows", "mac"))
+  file <- tempfile()
+  on.exit(unlink(file))
+  system2("truncate", c("--size=2G", file))
+  expect_error(mil_load(file), "larger than 2 GiB", class = "fumi_error_file")
+})
+
 test_that("Adler-32 is that of RFC 1950, also over its own parts", {
   sums <- function(bytes) readBin(adler32(bytes), "integer", 2, size = 2, signed = FALSE, endian = "little")
   expect_identical(sums(raw()), c(1L, 0L))

@@ -24,6 +24,9 @@ test_that("a fit of parts is the fit of the whole, in each variant", {
     expect_same_fit(fit_some(parts, variant), whole)
     expect_same_fit(fit_some(parts, variant, init = whole), fit_some(b, variant, init = whole))
   }
+  start <- list(dictionary = diag(12)[, 1:5])
+  expect_same_fit(fit_some(parts, init = start), fit_some(b, init = start))
+  expect_length(parts, 14)
   expect_length(list.files(parts$dir), 3)
   expect_null(shard_cache$parts)
   expect_null(shard_cache$states)
@@ -54,6 +57,7 @@ test_that("parts may be files or functions, and must fit together", {
   expect_output(print(bag_shards(files)), "14 bags: 7 positive.*70 instances of 12 features in 2 parts")
   expect_error(bag_shards("no-such-file"), "no-such-file", class = "fumi_error_input")
   expect_error(bag_shards(1), "`x`", class = "fumi_error_type")
+  expect_error(bag_shards(b, dir = 1), "`dir`", class = "fumi_error_input")
   expect_error(bag_shards(list(function() 1)), "part 1", class = "fumi_error_type")
   expect_error(bag_shards(b, n = 71), "`n`", class = "fumi_error_input")
   narrow <- bags(as.matrix(b)[, -1], 1:70, rep(0:1, 35))
@@ -96,6 +100,22 @@ test_that("an interrupt gives the last whole iteration", {
   expect_warning(fit <- with_hook(stop_at(4), fit_some(parts)), "iteration \\(2\\)", class = "fumi_warning_interrupt")
   expect_same_fit(fit, fit_some(b, max_iter = 2))
   expect_error(with_hook(stop_at(1), fit_some(parts)), class = "fumi_error_interrupt")
+})
+
+test_that("what is wrong with a fit is said as for the whole", {
+  parts <- bag_shards(some_bags())
+  w <- expect_warning(fit_some(parts, beta = 1e9), class = "fumi_warning_beta")
+  expect_no_match(conditionMessage(w), "try")
+  expect_error(fit_some(parts, gamma = 1.7e308), class = "fumi_error_diverged")
+  expect_error(need_state(list(fit = "none", dir = tempfile()), 2, 1), "part 2", class = "fumi_error_worker")
+  real <- shard_pass
+  on.exit(utils::assignInNamespace("shard_pass", real, "fumi"))
+  utils::assignInNamespace("shard_pass", function(b, i, args) {
+    out <- real(b, i, args)
+    if (i == 2 && args$it == 3) out$status <- "nonfinite"
+    out
+  }, "fumi")
+  expect_error(fit_some(parts), "iteration 3:", class = "fumi_error_diverged")
 })
 
 test_that("workers give the same fit, and one that dies ends it soon", {
@@ -163,6 +183,20 @@ test_that("a file-backed matrix gives the fit and the predictions of one in memo
   expect_error(bags(x, d$bag, d$label, positive = "TRUE", block = 20), "`x[, 21:40]`", fixed = TRUE,
                class = "fumi_error_nonfinite")
   expect_error(bags(bigmemory::big.matrix(2, 2), 1:2, 0:1), "file-backed", class = "fumi_error_type")
+  expect_error(bags(x, d$bag), "`bag` and `label`", class = "fumi_error_input")
+})
+
+test_that("a file-backed matrix of whole numbers with names is the same bags", {
+  skip_if_not_installed("bigmemory")
+  dir.create(dir <- tempfile())
+  values <- matrix(c(1:5, 9L), 2, dimnames = list(c("a", "b"), NULL))
+  x <- bigmemory::as.big.matrix(values, type = "integer", backingfile = "x.bin", descriptorfile = "x.desc", backingpath = dir)
+  on_file <- bags(x, c(1, 1, 2), c(0, 0, 1))
+  expect_length(on_file$load, 1)
+  part <- on_file$load[[1]]()
+  expect_type(part$x, "double")
+  expect_equal(as.matrix(part), t(values))
+  expect_identical(on_file$features, bags(t(values), c(1, 1, 2), c(0, 0, 1))$features)
 })
 
 test_that("a file-backed matrix is never in memory as a whole", {

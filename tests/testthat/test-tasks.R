@@ -42,6 +42,22 @@ test_that("a run goes on where it stopped", {
   expect_equal(calls, 5)
 })
 
+test_that("an interrupt before the first result is an error", {
+  expect_error(run_tasks(some_tasks(), function(task) rlang::interrupt(), title = "folds"), "none of 4 folds",
+               class = "fumi_error_interrupt")
+})
+
+test_that("an error ends its task, an interrupt all of them", {
+  expect_identical(why_failed(simpleError("no luck")), "no luck")
+  stopped <- tryCatch(check_status("interrupt"), error = identity)
+  expect_error(why_failed(stopped), class = "fumi_error_interrupt")
+})
+
+test_that("a daemon sends a value, or an error as it is", {
+  expect_identical(answer(function(task) task$n, list(n = 3)), list(value = 3))
+  expect_s3_class(answer(function(task) stop_fumi("no", class = "scale"), list()), "fumi_error_scale")
+})
+
 test_that("results of other tasks are refused, and a torn file is made anew", {
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))

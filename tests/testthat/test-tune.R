@@ -109,6 +109,20 @@ test_that("a stopped search goes on", {
   expect_equal(search(), whole)
 })
 
+test_that("an interrupt ends a search, and no fold is kept as one that failed", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  stopped <- function(b, sign, progress) if (sign > 0) first_feature(b) else list(stop_reason = "interrupt")
+  search <- function(sign) {
+    set.seed(5)
+    mil_tune(known_bags(), stopped, data.frame(sign = sign), folds = 3, dir = dir, refit = FALSE)
+  }
+  expect_error(search(-1), class = "fumi_error_interrupt")
+  expect_length(list.files(dir), 0)
+  expect_warning(search(c(1, -1)), "3 of 6", class = "fumi_warning_interrupt")
+  expect_length(list.files(dir), 3)
+})
+
 test_that("what cannot be is refused", {
   b <- known_bags()
   expect_error(mil_tune(1, sil, data.frame(cost = 1)), "`x`", class = "fumi_error_input")
