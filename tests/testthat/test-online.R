@@ -162,7 +162,7 @@ test_that("a fit that diverges says so, whether the core finds it or a mini-batc
   expect_error(online(b, gamma = 1.7e308), "iteration 1:", class = "fumi_error_diverged")
   real <- visit
   on.exit(utils::assignInNamespace("visit", real, "fumi"))
-  for (at in c(3, 17)) {                        # in an iteration, and of all instances after the last of 16
+  for (at in c(3, 161)) {                       # in an iteration, and in the last of 160, which visits all
     n <- 0
     utils::assignInNamespace("visit", function(...) {
       out <- real(...)
