@@ -78,45 +78,45 @@ static int blocks_between_polls(double work, int groups) {
   return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
-/* Waits until it is the turn of block j in its group. */
-static void wait_turn(const int *turn, int j) {
+/* Waits until `turn` is mine. */
+static void wait_turn(const int *turn, int mine) {
   int now;
   do {
 #ifdef _OPENMP
 #pragma omp atomic read seq_cst
 #endif
     now = *turn;
-  } while (now != j);
+  } while (now != mine);
 }
 
-static void pass_turn(int *turn, int groups) {
+static void end_turn(int *turn) {
 #ifdef _OPENMP
 #pragma omp atomic update seq_cst
 #endif
-  *turn += groups;
+  *turn += 1;
 }
 
-/* Threads take blocks as they come, but those of a group one after the other. */
+/* Threads take block by block, and wait only where another one is still at the block of that group before.
+ * One thread takes group by group, so that the sums of a group stay in its cache. */
 fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
                             const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
-  const int many = groups * blocks_between_polls(work, groups);
-  int turn[FUMI_GROUPS];
-  for (int group = 0; group < groups; group++) turn[group] = group;
-  for (int from = 0; from < n_blocks; from += many) {
-    const int end = n_blocks - from < many ? n_blocks : from + many;
+  const int in_group = blocks_between_polls(work, groups), run = used > 1 ? 1 : in_group;
+  const int n_runs = groups * ((in_group + run - 1) / run);
+  for (int from = 0; from < n_blocks; from += groups * in_group) {
+    const int end = n_blocks - from < groups * in_group ? n_blocks : from + groups * in_group;
+    int turn[FUMI_GROUPS] = {0};
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(used) schedule(monotonic : dynamic, 1) if (used > 1)
 #endif
-    for (int j = from; j < end; j++) {
-      const int group = j % groups;
-      wait_turn(turn + group, j);
-      task(ctx, this_thread(), group, j);
-      pass_turn(turn + group, groups);
+    for (int r = 0; r < n_runs; r++) {
+      const int group = r % groups, first = from + group + r / groups * run * groups;
+      wait_turn(turn + group, r / groups);
+      for (int j = first; j < end && j < first + run * groups; j += groups) task(ctx, this_thread(), group, j);
+      end_turn(turn + group);
     }
     if (host && host->poll(host->ctx)) return FUMI_STOPPED;
   }
-  (void)used;
   return FUMI_OK;
 }
 
