@@ -155,6 +155,7 @@ test_that("daemons of mirai give the same fit, and one that dies does not hold i
     mirai::daemons(2)
     pids <- unlist(map_shards(parts, function(b, i, args) { Sys.sleep(.5); Sys.getpid() }))
     expect_length(unique(pids), 2)
+    if (Sys.getpid() %in% pids) stop("there is no daemon")
     kill <- function(n) if (n == 4) for (pid in unique(pids)[seq_len(n_killed)]) tools::pskill(pid, 9)
     time <- system.time(expect_true(ended(with_hook(kill, fit_some(parts)))))
     expect_lt(time[["elapsed"]], 60)

@@ -73,6 +73,15 @@ test_that("an error of a task is the user's to see", {
   expect_error(run_tasks(some_tasks(), function(task) stop("no luck")), "no luck")
 })
 
+# Workers that have not come yet leave the work to this process, which is not to be killed.
+kill_other <- function(pid, this) if (pid == this) stop("there is no worker") else tools::pskill(pid, 9)
+
+dies_at_2 <- function(this = Sys.getpid(), kill = kill_other) {
+  force(this)
+  force(kill)
+  function(task) if (task$n == 2) kill(Sys.getpid(), this) else task$n
+}
+
 test_that("two workers give the numbers of one, and one that dies is named", {
   skip_on_cran()
   skip_if_not_installed("future")
@@ -81,7 +90,7 @@ test_that("two workers give the numbers of one, and one that dies is named", {
   on.exit(future::plan(old))
   expect_identical(run_tasks(some_tasks(), square), one)
   expect_error(run_tasks(some_tasks(), function(task) stop("no luck")), "no luck")
-  die <- function(task) if (task$n == 2) tools::pskill(Sys.getpid(), 9) else task$n
+  die <- dies_at_2()
   expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker")
 })
 
@@ -109,11 +118,11 @@ test_that("two daemons give the numbers of one process, and errors with their cl
 test_that("a daemon that dies is named, and none left is no wait", {
   skip_on_cran()
   skip_if_not_installed("mirai")
-  die <- function(task) if (task$n == 2) tools::pskill(Sys.getpid(), 9) else task$n
+  die <- dies_at_2()
   with_daemons(2, expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker"))
   time <- system.time(with_daemons(2, {
     pids <- run_tasks(some_tasks(2), function(task) { Sys.sleep(.5); Sys.getpid() })
-    for (pid in pids) tools::pskill(pid, 9)
+    for (pid in pids) kill_other(pid, Sys.getpid())
     wait_for(function() n_daemons() == 0)
     keep <- function(i, result) force(result)
     expect_error(run_on_workers(some_tasks(), 1, square, keep, NULL), "task 1", class = "fumi_error_worker")
