@@ -6,7 +6,7 @@ script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 bench <- normalizePath(dirname(gsub("~+~", " ", script, fixed = TRUE)))
 source(file.path(dirname(bench), "tools", "setup.R"), chdir = TRUE)
 source(file.path(bench, "problems.R"))
-rounds <- 7
+rounds <- 5
 contenders <- c("vectorised", "core", "dlfumi", "portable", "reference", "threads")
 parts <- c("iteration", "coder", "memory", "growth")
 
