@@ -364,10 +364,9 @@ static SEXP ffi_dlfumi_worst(SEXP X, SEXP scale, SEXP n_positive, SEXP target, S
   const dlfumi_param param = read_param(par, K);
   const fumi_host host = make_host(R_NilValue);
   dlfumi_part part = {REAL(A), REAL(p), REAL(p)};
-  int *from_0 = (int *)R_alloc((size_t)n_taken, sizeof(int)), worst = -1;
-  for (int j = 0; j < n_taken; j++) from_0[j] = INTEGER_RO(taken)[j] - 1;
+  int worst = -1;
   double most = 0;
-  const fumi_status status = dlfumi_worst(&x, &param, Rf_asLogical(target), REAL_RO(D), &part, from_0,
+  const fumi_status status = dlfumi_worst(&x, &param, Rf_asLogical(target), REAL_RO(D), &part, zero_based(taken),
                                           n_taken, &worst, &most, &host);
   SEXP values[] = {PROTECT(Rf_ScalarInteger(worst + 1)), PROTECT(Rf_ScalarReal(most)),
                    PROTECT(Rf_mkString(status_word(status)))};
