@@ -249,22 +249,22 @@ jobs$`bad-input` <- function() {
   found("cases of bad and odd input, each with its answer", length(cases), length(wrong))
 }
 
-# Also in a German locale, which is made for it.
+# Also in a German locale, which is made for it where the system can.
 jobs$locale <- function() {
   need(system = "locales")
   load_package()
   made <- tempfile("locales")
   dir.create(made)
-  system2("localedef", c("-i", "de_DE", "-f", "UTF-8", file.path(made, "de_DE.UTF-8")))
+  suppressWarnings(system2("localedef", c("-i", "de_DE", "-f", "UTF-8", file.path(made, "de_DE.UTF-8"))))
   german <- c(paste0("LOCPATH=", made), "LC_ALL=de_DE.UTF-8")
+  comma <- "," %in% r_output("writeLines(Sys.localeconv()[['decimal_point']])", german)
   hash <- function(lines, env = character()) grep("^hash", r_output(lines, env), value = TRUE)
-  must_see("a decimal comma", r_output("writeLines(Sys.localeconv()[['decimal_point']])", german), "^,$")
   plain <- hash(every_method)
-  settings <- list("LC_ALL=C", "LC_ALL=C.UTF-8", german)
+  settings <- c(list("LC_ALL=C", "LC_ALL=C.UTF-8"), if (comma) list(german))
   same <- vapply(settings, function(env) identical(hash(every_method, env), plain), NA)
   option <- identical(hash(c("options(OutDec = ',', scipen = -9, digits = 3)", every_method)), plain)
-  found("settings (LC_ALL=C, C.UTF-8 and de_DE.UTF-8, and R's own option of a decimal comma) with the same scores to the last bit",
-        length(same) + 1, sum(!same, !option))
+  found(paste0("settings (LC_ALL=C, C.UTF-8", if (comma) ", de_DE.UTF-8 with its decimal comma", ", and R's own option of a ",
+               "decimal comma) with the same scores to the last bit"), length(same) + 1, sum(!same, !option))
 }
 
 jobs$mclapply <- function(n = 10) {
