@@ -295,11 +295,11 @@ entries_of <- function(out) {
 
 jobs$ctest <- function() {
   need(system = c(clang = "clang", "libclang-rt-dev"))
-  out <- system2("make", c("-C", shQuote(file.path(root, "ctest"))), stdout = TRUE, stderr = TRUE)
+  out <- system2("make", c("-C", shQuote(file.path(root, "ctest")), "all", "threads"), stdout = TRUE, stderr = TRUE)
   counts <- grep("^[0-9]+ checks", out, value = TRUE)
   sums <- function(pattern) sum(as.numeric(sub(pattern, "\\1", counts)))
   stopped <- !is.null(attr(out, "status")) && !any(grepl("does not hold", out))
-  found("checks of the core without R, under gcc's and clang's address and undefined-behaviour sanitizers",
+  found("checks of the core without R, under gcc's and clang's address and undefined-behaviour sanitizers and gcc's thread sanitizer",
         sums("^([0-9]+) checks.*"), sums(".*, ([0-9]+) failed") + stopped)
 }
 
