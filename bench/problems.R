@@ -22,7 +22,7 @@ problems <- list(
             n_target = 3, n_background = 8, beta = 30, gamma = 0.001, n_iter = c(r = 4, core = 30),
             batches = 5, goal = c(8, 0.38, 1.5)),
   large = list(make = function() digit_bags(c(2500, 800), c(4, 50)), n_target = 10, n_background = 50,
-               beta = 25, gamma = 0.1, n_iter = c(r = 1, core = 4), batches = 5, goal = c(6, 0.70, 1.85)))
+               beta = 25, gamma = 0.1, n_iter = c(r = 1, core = 8), batches = 3, goal = c(6, 0.70, 1.85)))
 lambda <- 0.001
 
 make_problem <- function(name) {
