@@ -96,6 +96,21 @@ static void test_random_problems(void) {
       }
 }
 
+/* Codes that are all other than 0 lead to the same minimum, whether they serve as a start or are too many for it. */
+static void test_dense_start(void) {
+  const int sizes[] = {20, 32, 33, 48};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    lasso_case c = random_case(64, sizes[s], .05);
+    check_optimum(&c);
+    double *a = filled(sizes[s], 0);
+    memcpy(a, c.w.a, sizeof(double) * (size_t)sizes[s]);
+    for (int k = 0; k < sizes[s]; k++) c.w.a[k] = k % 2 && !nonneg ? -1 : 1;
+    check_optimum(&c);
+    for (int k = 0; k < sizes[s]; k++) CHECK_NEAR(c.w.a[k], a[k], 1e-12);
+    arena_release();
+  }
+}
+
 static void test_weights(void) {
   const double weights[] = {0, 1e-20, 1e-3, .1, .5, .999, 1};
   for (size_t s = 0; s < sizeof weights / sizeof *weights; s++)
@@ -329,6 +344,7 @@ int main(void) {
   for (nonneg = 0; nonneg <= 1; nonneg++) {
     RUN(test_identity_dictionary);
     RUN(test_random_problems);
+    RUN(test_dense_start);
     RUN(test_weights);
     RUN(test_small_weights);
     RUN(test_more_atoms_than_features);

@@ -112,6 +112,9 @@ typedef struct {
 
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host);
+/* the same with its dictionary and the Gram matrix of it */
+fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
+                                  const double *D, const fumi_host *host);
 /* another block on the same instances, for another thread: it shares norm2 */
 fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host *host);
 /* the next block of at most fumi_block_size() instances up to `end`; projects it */

@@ -47,6 +47,15 @@ fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel
   return take_buffers(b, host);
 }
 
+fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
+                                  const double *D, const fumi_host *host) {
+  double *G = fumi_doubles(host, (ptrdiff_t)K * K);
+  if (fumi_block_init(b, x, kernel, K, host) != FUMI_OK || !G) return FUMI_ENOMEM;
+  la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
+  b->D = D, b->G = G;
+  return FUMI_OK;
+}
+
 fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host *host) {
   *b = *of;
   return take_buffers(b, host);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "core_linalg.h"
-
 /* (7): c = ||x - D- a-||^2 / ||x - D a||^2. DEVIATES D5: 1e-12 ||x||^2 is added to both. */
 static void block_confidence(const fumi_block *b, const double *r_bg, const double *r_full,
                              double *confidence) {
@@ -44,11 +42,9 @@ fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D,
   const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
   confidence_work w = {.x = x, .T = T, .separate = separate, .confidence = confidence, .r_bg = r_bg};
-  double *G = fumi_doubles(host, (ptrdiff_t)K * K);
-  fumi_status status = fumi_block_init(w.block, x, fumi_choose_kernel(portable), K, host);
-  if (status != FUMI_OK || !G) return FUMI_ENOMEM;
-  la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
-  w.block->D = D, w.block->G = G;
+  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(portable), K, D, host);
+  if (status != FUMI_OK) return status;
+  const double *G = w.block->G;
   status = fumi_coder_init(w.joint, w.block->kernel, K, G, K, lambda, steps, nonneg, host);
   if (status == FUMI_OK)
     status = fumi_coder_init(w.background, w.block->kernel, K - T, fumi_ccol(G, K, T) + T, K,

@@ -242,9 +242,19 @@ static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w) {
   return gap;
 }
 
+/* The codes to start from. Codes without a 0 are those of least squares: where atoms are many, it is cheaper
+ * to begin at 0 than to let them leave one by one, each at the price of a factor. */
+static int start_active(const fumi_lasso *l, fumi_lasso_work *w) {
+  enum { CHEAP_TO_LEAVE = 32 };
+  const int n = find_active(l, w);
+  if (n < l->K - first_atom(l) || n <= CHEAP_TO_LEAVE) return n;
+  memset(w->a, 0, sizeof(double) * (size_t)l->K);
+  return 0;
+}
+
 double fumi_lasso_solve(const fumi_lasso *l, fumi_lasso_work *w) {
   const double rounding = 1e-13 * w->kernel->peak(l->K, w->b);
-  int n = find_active(l, w), factored = 0, entered = -1;
+  int n = start_active(l, w), factored = 0, entered = -1;
   for (int round = 0; round < 20 * l->K + 100; round++) {
     n = minimise_active(l, w, n, factored);
     factored = n;
@@ -355,11 +365,9 @@ fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda,
   const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
   code_work w = {.x = x, .A = A};
-  double *G = fumi_doubles(host, (ptrdiff_t)K * K);
-  fumi_status status = fumi_block_init(w.block, x, fumi_choose_kernel(portable), K, host);
-  if (status != FUMI_OK || !G) return FUMI_ENOMEM;
-  la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
-  w.block->D = D, w.block->G = G;
+  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(portable), K, D, host);
+  if (status != FUMI_OK) return status;
+  const double *G = w.block->G;
   status = fumi_coder_init(w.coder, w.block->kernel, K, G, K, lambda, steps, nonneg, host);
   for (int t = 1; t < n_threads && status == FUMI_OK; t++) {
     status = fumi_block_twin(w.block + t, w.block, host);
