@@ -87,7 +87,10 @@ benchmark_tasks <- function(b, methods, folds) {
   })
 }
 
-benchmark_runner <- function(fitters) function(task) benchmark_fold(task, fitters[[task$method]])
+benchmark_runner <- function(fitters) {
+  force(fitters)
+  function(task) benchmark_fold(task, fitters[[task$method]])
+}
 
 # The scores of the bags of one fold by a fit to the others, or why there are none.
 benchmark_fold <- function(task, fitter) {

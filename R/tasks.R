@@ -29,7 +29,8 @@ restore_random <- function(state) assign(".Random.seed", state, globalenv())
 
 # f(task) for each of the list `tasks`, which have a `name` each: the results as a list, NULL for
 # those that an interrupt left undone. In `dir` each result is kept in a file named after its task,
-# with the task itself, and is not computed again.
+# with the task itself, and is not computed again. `f` goes to workers with all that it encloses: who makes it forces
+# its arguments, or the frames in which they would be evaluated go along.
 run_tasks <- function(tasks, f, dir = NULL, progress = FALSE, title = "tasks", call = rlang::caller_env()) {
   if (!is.null(dir) && !dir.exists(dir)) dir.create(dir, recursive = TRUE)
   results <- lapply(tasks, finished_task, dir, call)

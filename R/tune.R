@@ -165,7 +165,10 @@ cross_validate <- function(problems, folds, fitter, configurations, measure, dir
   cbind(do.call(rbind, described), do.call(rbind, lapply(done, function(d) if (is.null(d)) empty else d)))
 }
 
-fold_runner <- function(fitter, measure) function(task) one_fold(task, fitter, measure)
+fold_runner <- function(fitter, measure) {
+  force(list(fitter, measure))
+  function(task) one_fold(task, fitter, measure)
+}
 
 # Fits to all bags outside the fold, and measures on those in it. All configurations meet the
 # same random numbers.

@@ -165,3 +165,16 @@ test_that("daemons choose what one process chooses", {
   expect_identical(untimed(on_workers), untimed(in_turn))
   expect_identical(on_workers$fit$dictionary, in_turn$fit$dictionary)
 })
+
+test_that("a worker gets a function without the frames of those who made it", {
+  from_large_frame <- function(make, ...) {
+    large <- stats::rnorm(1e5)
+    arguments <- list(...)
+    length(serialize(make(arguments[[1]], arguments[[2]], arguments[[3]]), NULL))
+  }
+  fold <- function(a, b, c) fold_runner(a, b)
+  bench <- function(a, b, c) benchmark_runner(a)
+  expect_lt(from_large_frame(fold, sil, list(metric = "auc"), 0), 1e5)
+  expect_lt(from_large_frame(bench, list(sil), 0, 0), 1e5)
+  expect_lt(from_large_frame(task_runner, paper_protocol("usps"), list(), FALSE), 1e5)
+})
