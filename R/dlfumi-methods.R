@@ -33,7 +33,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
 }
 
 stop_words <- c(converged = "the objective settled", max_iter = "at `max_iter`",
-                interrupt = "interrupted; holds the last whole iteration")
+                interrupt = "interrupted; holds the last whole iteration", cycle = "in a cycle")
 
 atom_notes <- function(x) {
   notes <- c(if (any(x$n_dead > 0)) paste(sum(x$n_dead > 0), "found unused at times"),

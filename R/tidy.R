@@ -133,7 +133,7 @@ glance.mil_model <- function(x, ...) {
     n_start = max(1L, length(x$starts), length(x$start_objective)), n_iter = or_na(x$n_iter, NA_integer_),
     stop_reason = or_na(x$stop_reason, NA_character_), objective = last_objective(x),
     sparsity = if (is.null(codes)) NA_real_ else mean(codes == 0),
-    dead_atoms = if (is.null(x$n_dead)) NA_integer_ else sum(x$n_dead > 0), threshold = x$thresholds[["max"]])
+    dead_atoms = if (is.null(x$n_dead)) NA_integer_ else sum(x$n_dead > 0), threshold = or_na(x$thresholds[["max"]], NA_real_))
 }
 
 last_objective <- function(x) {
@@ -213,7 +213,7 @@ atom_use <- function(object) {
 
 prob_quantiles <- function(object) {
   p <- object$prob_target
-  if (!is.null(p)) stats::quantile(p[p > 0])
+  if (!is.null(p)) stats::quantile(p[which(p > 0)])
 }
 
 # Of each signature or vector of weights, the features with the largest values; not for atoms, of which

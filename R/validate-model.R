@@ -16,7 +16,8 @@ validate_model <- function(object, name = "object", call = rlang::caller_env()) 
 validate_one_vs_rest <- function(object, name, call) {
   m <- unclass(object)
   named <- function(x)
-    if (!is.list(x) || length(x) == 0 || length(names(x)) != length(x) || anyNA(names(x))) "a named list of models"
+    if (!is.list(x) || length(x) == 0 || length(names(x)) != length(x) || anyNA(names(x)) || !all(nzchar(names(x))) ||
+        anyDuplicated(names(x))) "a list of models with different names"
   follow(m, list(fits = named, scaled = a_flag), name, call)
   for (class in names(m$fits)) {
     one <- paste0(name, "$fits$", class)
@@ -73,6 +74,14 @@ a_matrix <- function(rows, columns = NULL, least = 1, finite = TRUE) function(x)
     paste(c("a matrix of", if (finite) "finite", "doubles with", rows, "rows", if (!is.null(columns)) c("and", columns, "columns")),
           collapse = " ")
 
+# What was minimised, by iteration.
+a_path <- function(x)
+  if (!is.data.frame(x) || !"objective" %in% names(x) || !all(vapply(x, is.numeric, NA) & lengths(x) == nrow(x)))
+    "a data frame of numbers, `objective` among them"
+
+paths <- function(x)
+  if (!is.list(x) || !all(vapply(x, function(path) is.null(a_path(path)), NA))) "a list of data frames with an `objective`"
+
 a_kernel <- function(x) if (!is.function(x)) one_of(names(kernel_makers))(x)
 
 # ---- models --------------------------------------------------------------------------------------
@@ -83,11 +92,16 @@ common_rules <- function(m, class) list(
   features = optional(texts(m$n_features)),
   image_dim = optional(function(x) if (!is.numeric(x) || length(x) != 2 || !identical(prod(x) + 0, m$n_features + 0))
     "a height and a width"),
-  classes = texts(2),
+  classes = function(x) if (!is.character(x) || length(x) != 2 || anyNA(x) || x[1] == x[2]) "two different strings",
   bag = texts(),
   n_bags = numbers(2, c("positive", "negative")),
   normalize = optional(one_of(c("unit", "none"))),
-  stop_reason = optional(texts(1)),
+  stop_reason = optional(one_of(names(stop_words))),
+  n_target = optional(count()),
+  n_background = optional(count()),
+  n_iter = optional(count()),
+  objective = optional(if (is.numeric(m$objective)) numbers(1, finite = FALSE) else a_path),
+  starts = optional(paths),
   spec = optional(a_list),
   thresholds = optional(numbers(3, c("max", "mean", "lse"), finite = FALSE)),
   logistic = optional(numbers(2, finite = FALSE)),
@@ -109,7 +123,9 @@ dictionary_rules <- function(m, d) list(
   n_target = count(1, ncol(m$dictionary) - 1),
   n_background = count(ncol(m$dictionary) - m$n_target, ncol(m$dictionary) - m$n_target),
   codes = a_matrix(ncol(m$dictionary), length(m$bag), finite = FALSE),
-  prob_target = numbers(length(m$bag), finite = FALSE))
+  prob_target = numbers(length(m$bag), finite = FALSE),
+  n_dropped = count(),
+  stop_reason = one_of(names(stop_words)))
 
 background_rules <- function(m, d) list(
   `background$mean` = numbers(d),
@@ -118,14 +134,16 @@ background_rules <- function(m, d) list(
   `background$delta` = function(x) if (!is.numeric(x) || length(x) != 1 || is.na(x) || x <= 0) "a number > 0")
 
 dd_rules <- function(m, d) list(
-  normalize = one_of(c("unit", "none")), target = numbers(d), feature_scale = numbers(d), start_scale = a_number)
+  normalize = one_of(c("unit", "none")), target = numbers(d), feature_scale = numbers(d), start_scale = a_number,
+  objective = a_number, `spec$scale_type` = one_of(dd_scale_types), stop_reason = one_of(names(stop_words)))
 
 # A method joins by an entry: m is the model as a plain list, d its number of features. Later rules may
 # rely on those before them.
 model_rules <- list(
   dlfumi = function(m, d) c(
     dictionary_rules(m, d),
-    list(lambda = a_number, beta = a_number, variant = one_of(c("paper", "matlab", "exact")),
+    list(lambda = a_number, beta = a_number, gamma = a_number, psi = a_number, worst_gap = numbers(1, finite = FALSE),
+         n_dead = numbers(ncol(m$dictionary)), combine = one_of(c("best", "average")), variant = one_of(c("paper", "matlab", "exact")),
          nonneg = optional(one_of(c("none", "codes", "dictionary", "both")))),
     if (!is.null(m$background)) background_rules(m, d),
     member_rules(m, function(s) list(dictionary = a_matrix(d), n_target = count(1, ncol(s$dictionary) - 1)))),
@@ -138,20 +156,23 @@ model_rules <- list(
     atoms <- function(s)
       if (is.null(part(m, "spec$kernel"))) list(dictionary = a_matrix(d, m$spec$n_atoms))
       else list(coefficients = a_matrix(ncol(m$support), m$spec$n_atoms), gram = a_matrix(m$spec$n_atoms, m$spec$n_atoms))
-    c(list(`spec$normalize` = one_of(c("unit", "none")), `spec$lambda` = a_number, `spec$beta` = a_number,
-           `spec$swap` = a_flag, `spec$pool` = one_of(c("noisy-or", "gmean")), `spec$n_atoms` = count(1)),
+    c(list(normalize = one_of(c("unit", "none")), `spec$normalize` = one_of(c("unit", "none")), `spec$lambda` = a_number,
+           `spec$beta` = a_number, `spec$swap` = a_flag, `spec$pool` = one_of(c("noisy-or", "gmean")), `spec$n_atoms` = count(1),
+           n_dead = numbers(m$spec$n_atoms), objective = a_path, stop_reason = one_of(names(stop_words))),
       if (!is.null(part(m, "spec$kernel"))) list(`kernel$name` = a_kernel, `kernel$kpar` = a_list, support = a_matrix(d)),
       atoms(m), member_rules(m, atoms))
   },
-  diverse_density = function(m, d) dd_rules(m, d),
-  em_dd = function(m, d) c(dd_rules(m, d), member_rules(m, function(s) list(target = numbers(d), feature_scale = numbers(d)))),
+  diverse_density = function(m, d) c(dd_rules(m, d), `spec$model` = one_of(dd_models)),
+  em_dd = function(m, d) c(
+    dd_rules(m, d), combine = one_of(c("best", "average")),
+    member_rules(m, function(s) list(target = numbers(d), feature_scale = numbers(d)))),
   mi_svm = function(m, d) c(
     list(normalize = one_of(c("unit", "none")), `kernel$name` = a_kernel, `kernel$kpar` = a_list, `model$bias` = a_number),
     if (identical(part(m, "kernel$name"), "linear")) list(`model$weights` = numbers(d))
     else list(`model$support` = a_matrix(d, least = 0), `model$alpha` = numbers(ncol(m$model$support)))),
   miles = function(m, d) list(
     normalize = one_of(c("unit", "none")), instances = a_matrix(d, least = 0), weights = numbers(ncol(m$instances)),
-    bias = a_number, sigma = a_number),
+    bias = a_number, sigma = a_number, selected = numbers(ncol(m$instances))),
   mmdl = function(m, d) c(
     list(normalize = one_of(c("unit", "none")), weights = a_matrix(d)),
     member_rules(m, function(s) list(weights = a_matrix(d))),

@@ -17,17 +17,19 @@ common_fields <- c("method", "n_features", "classes", "bag", "n_bags", "version"
 own_fields <- list(
   dlfumi = c("dictionary", "n_target", "n_background", "codes", "prob_target", "lambda", "beta", "variant", "normalize",
              "background$mean", "background$basis", "background$kappa", "background$delta", "members$2$dictionary",
-             "members$1$n_target", "members$1$center", "members$2$scale"),
-  dmil = c("dictionary", "spec$lambda", "spec$beta", "spec$swap", "spec$pool", "spec$n_atoms", "spec$normalize"),
+             "members$1$n_target", "members$1$center", "members$2$scale", "gamma", "psi", "worst_gap", "n_dead", "n_dropped", "combine",
+             "stop_reason"),
+  dmil = c("dictionary", "spec$lambda", "spec$beta", "spec$swap", "spec$pool", "spec$n_atoms", "normalize", "spec$normalize", "n_dead",
+           "objective", "stop_reason"),
   dmil_kernel = c("kernel$name", "kernel$kpar", "support", "coefficients", "gram", "members$1$gram", "members$2$coefficients"),
-  em_dd = c("target", "feature_scale", "start_scale", "members$2$target", "members$1$feature_scale", "normalize"),
-  diverse_density = c("target", "feature_scale", "start_scale", "normalize"),
+  em_dd = c("target", "feature_scale", "start_scale", "members$2$target", "members$1$feature_scale", "normalize", "combine"),
+  diverse_density = c("target", "feature_scale", "start_scale", "normalize", "objective", "stop_reason", "spec$scale_type", "spec$model"),
   mi_svm = c("kernel$name", "model$weights", "model$bias"),
   mi_svm_rbf = c("kernel$kpar", "model$support", "model$alpha", "model$bias"),
-  miles = c("instances", "weights", "bias", "sigma"),
+  miles = c("instances", "weights", "bias", "sigma", "selected"),
   mmdl = c("weights"),
   mi_ace = c("dictionary", "n_target", "spec$type", "background$mean", "background$basis", "background$kappa", "background$delta"),
-  e_fumi = c("dictionary", "n_target", "n_background", "codes", "prob_target", "normalize"),
+  e_fumi = c("dictionary", "n_target", "n_background", "codes", "prob_target", "normalize", "n_dropped", "stop_reason"),
   sil = c("model$weights", "model$bias", "normalize"))
 
 with_part <- function(model, path, value) {
@@ -52,7 +54,7 @@ damages <- function(old) {
 
 # What a field may be all the same: values that no prediction reads, and a field's other legal types.
 harmless <- function(path, value, old) {
-  unread <- c("codes", "prob_target", "background$delta")
+  unread <- c("codes", "prob_target", "background$delta", "worst_gap")
   path %in% unread && is.numeric(value) && identical(dim(value), dim(old)) && length(value) == length(old) ||
     is.character(value) && path %in% c("bag", "version") || is.list(value) && path == "kernel$kpar"
 }
@@ -86,6 +88,20 @@ test_that("the message names the field, what it must be and what it is", {
   expect_error(validate_model(structure(list(method = "a"), class = c("b", "mil_model"))), "`object$method`", fixed = TRUE)
 })
 
+test_that("two classes of one name and a damaged record of the iterations are found", {
+  whole <- whole_models()
+  refused <- function(model, path, value, words)
+    expect_error(print(summary(with_part(model, path, value))), words, fixed = TRUE, class = "fumi_error_model")
+  refused(whole$sil, "classes", c("a", "a"), "`object$classes` must be two different strings")
+  refused(whole$sil, "classes", c("a", NA), "`object$classes` must be two different strings")
+  path <- whole$dmil$objective
+  refused(whole$dmil, "objective", replace(path, "objective", NULL), "`object$objective` must be a data frame of numbers")
+  refused(whole$dmil, "objective", structure(unclass(path)[c(1, 1)], class = "data.frame", names = c("objective", "b"),
+                                             row.names = 1:99), "`object$objective` must be")
+  refused(whole$dmil, "starts", list(path, 1), "`object$starts` must be a list of data frames")
+  expect_output(print(summary(with_part(whole$dlfumi, "prob_target", replace(whole$dlfumi$prob_target, 1, NA)))), "Probability of a target")
+})
+
 test_that("coef(), plot(), summary(), update() and bag scores refuse a damaged model", {
   models <- whole_models()
   b <- bags_of(eight_bags())
@@ -111,6 +127,8 @@ test_that("a one-vs-rest object is checked, and each of its models", {
     expect_error(predict(with_part(whole, path, value), b), words, fixed = TRUE, class = "fumi_error_model")
   refused("fits", list(), "`object$fits`")
   refused("fits", unname(whole$fits), "`object$fits`")
+  refused("fits", stats::setNames(whole$fits, c("a", "a")), "`object$fits` must be a list of models with different names")
+  refused("fits", stats::setNames(whole$fits, c("a", "")), "`object$fits`")
   refused("fits$b", 1, "`object$fits$b`")
   refused("fits$a$model$weights", 1, "`object$fits$a$model$weights`")
   refused("fits$a$scale", 1, "`object$fits$a$scale`")
