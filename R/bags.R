@@ -235,8 +235,11 @@ check_bag <- function(bag, n, call, n_features = NULL) {
 value_names <- function(x) {
   if (!is.numeric(x)) return(as.character(x))
   whole <- all(x == round(x), na.rm = TRUE)
-  replace(sprintf(if (whole) "%.0f" else "%.15g", x + 0), is.na(x), NA)
+  replace(number_text(if (whole) "%.0f" else "%.15g", x + 0), is.na(x), NA)
 }
+
+# sprintf() for one that reads it back: with a decimal point also where C was told of another.
+number_text <- function(format, x) sub(",", ".", sprintf(format, x), fixed = TRUE)
 
 # Two-valued labels as logicals, with the names of both classes, negative first.
 parse_label <- function(label, positive, name, call) {

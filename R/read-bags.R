@@ -76,8 +76,8 @@ check_format <- function(file, format, choices, call = rlang::caller_env()) {
 
 # The shortest of two texts that gives each number back.
 exact_text <- function(x) {
-  short <- sprintf("%.15g", x)
-  ifelse(as.numeric(short) == x, short, sprintf("%.17g", x))
+  short <- number_text("%.15g", x)
+  ifelse(as.numeric(short) == x, short, number_text("%.17g", x))
 }
 
 bad_file <- function(file, ..., call = rlang::caller_env(2)) {

@@ -158,7 +158,7 @@ json_text <- function(x) {
   paste0("\"", x, "\"")
 }
 
-json_number <- function(x) ifelse(is.finite(x), sprintf("%.17g", as.double(x)), "null")
+json_number <- function(x) ifelse(is.finite(x), number_text("%.17g", as.double(x)), "null")
 
 json_array <- function(x) paste0("[", paste(x, collapse = ","), "]")
 

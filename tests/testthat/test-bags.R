@@ -387,3 +387,8 @@ test_that("a fit needs both labels", {
     expect_error(dlfumi(x, ids, label, n_target = 1, n_background = 1), "`label`", class = "fumi_error_label")
   expect_error(dlfumi(x[1, , drop = FALSE], 1, 1, n_target = 1, n_background = 1), class = "fumi_error_label")
 })
+
+test_that("a number that is read back has a decimal point also where C has a comma", {
+  expect_identical(number_text("%s", c("0,5", "1.5", "3")), c("0.5", "1.5", "3"))
+  expect_identical(number_text("%.15g", c(0.1, -2)), c("0.1", "-2"))
+})
