@@ -6,10 +6,12 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
 
-compilers <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran", "libblas-dev", "liblapack-dev")
+# What packages are compiled with, and the browser that the tests of mil_view() look at its page in.
+tools <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran", "libblas-dev", "liblapack-dev",
+           chromium = "chromium")
 
 run_tests <- function() {
-  need(c(described("Imports"), "testthat", "glmnet", "future"), system = compilers)
+  need(c(described("Imports"), "testthat", "glmnet", "future"), system = tools)
   tryCatch(need(described("Suggests")), error = function(e)
     cat("tests that need a package that is not here are skipped: ", conditionMessage(e), "\n", sep = ""))
   lib <- tempfile("library")

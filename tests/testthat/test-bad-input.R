@@ -3,7 +3,8 @@ expect_answers <- function(cases) {
   before <- rlang::hash(odd_data)
   used <- sum(gc(reset = TRUE)[, 2])
   expect_identical(run_cases(cases), NULL)
-  expect_lt(sum(gc()[, 6]) - used, 300)
+  # R keeps a second copy of constants where it is told to look after them.
+  if (!nzchar(Sys.getenv("R_CHECK_CONSTANTS"))) expect_lt(sum(gc()[, 6]) - used, 300)
   expect_identical(rlang::hash(odd_data), before)
 }
 
