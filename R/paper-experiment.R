@@ -70,7 +70,8 @@ check_settings <- function(methods, name, call = rlang::caller_env()) {
   if (!is.list(methods) || !length(methods) || !all(vapply(methods, has, NA)))
     stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` and `parameters`, not ",
               describe(methods), ".", call = call)
-  lapply(methods, function(s) utils::modifyList(list(parameters = list(), detectors = "score"), s))
+  default <- list(parameters = list(), detectors = "score")
+  lapply(methods, function(s) c(s, default[setdiff(names(default), names(s))]))
 }
 
 paper_tasks <- function(protocol, settings, runs, units, seed) {
@@ -88,13 +89,17 @@ paper_tasks <- function(protocol, settings, runs, units, seed) {
   })
 }
 
-task_runner <- function(protocol, source, keep_fits) function(task) paper_task(task, protocol, source, keep_fits)
+task_runner <- function(protocol, source, keep_fits) {
+  force(list(protocol, source, keep_fits))
+  function(task) paper_task(task, protocol, source, keep_fits)
+}
 
 # Trains one setting on the bags of one run and unit, and scores the test images with each of its detectors.
 paper_task <- function(task, protocol, source, keep_fits) {
   drawn <- paper_draw(protocol, source, task$run, task$unit, task$seed)
   train <- drawn$train
-  b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)])
+  b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)],
+            truth = source$is_target(task$unit)[train$image])
   s <- task$setting
   parameters <- c(s$parameters, progress = FALSE, keep_background = if ("subace" %in% s$detectors) TRUE)
   seconds <- system.time(fit <- with_stream(task$stream, do.call(s$fitter, c(list(b), parameters))))[["elapsed"]]

@@ -167,9 +167,11 @@ stored <- function(file) readRDS(system.file("extdata", file, package = "fumi", 
 stored_experiment <- function(name, call = rlang::caller_env()) {
   name <- check_choice(name, c("usps", "olivetti_eyeglasses", "olivetti_person"), "x", call = call)
   x <- stored(paste0(name, ".rds"))
-  x$scores <- lapply(x$scores, function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit"))
+  x$scores <- lapply(x$scores, whole_score)
   x
 }
+
+whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
 
 # What is kept of an experiment: scores of run 1, but for the averages of methods other than DL-FUMI, as integers of 25
 # bits; of the others the classes that were predicted, or the steps of the ROC curve, on which its images are.

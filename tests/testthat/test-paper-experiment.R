@@ -94,6 +94,17 @@ test_that("the AR experiments run from files to a table", {
   expect_gt(paper_table(e)$AUC, 0.9)
 })
 
+test_that("a setting may look at the truth about training images, as no method of the package does", {
+  share <- numeric()
+  knowing <- function(b, ...) {
+    share <<- c(share, mean(as.data.frame(b)$truth[as.data.frame(b)$label == "1"]))
+    sil(b, ...)
+  }
+  setting <- list(list(method = "SIL", setting = "told", fitter = knowing))
+  paper_experiment("usps", setting, runs = 1, units = 1:2, n_test = 5, n_targets = rep(1, 5), n_negative = 3)
+  expect_equal(share, c(1, 1) / 4)
+})
+
 test_that("a part of the digits is shown without a table", {
   e <- paper_experiment("usps", small[2], runs = 1, units = 1, n_test = 5, n_targets = rep(1, 5), n_negative = 3)
   expect_output(print(e), "not all digits")
@@ -104,6 +115,8 @@ test_that("runs are a number of them or their numbers, methods all that are know
   expect_identical(check_runs(c(4, 2)), c(4L, 2L))
   for (runs in list(c(1, 1), c(0, 1), c(1.5, 2), c("1", "2"))) expect_error(check_runs(runs), "`runs`", class = "fumi_error_input")
   expect_identical(check_settings(NULL, "usps"), paper_methods("usps"))
+  expect_identical(check_settings(paper_methods("usps"), "usps"), paper_methods("usps"))
+  expect_identical(check_settings(small, "usps")[[2]]$parameters, list())
   expect_setequal(vapply(check_settings(c("MI-ACE", "EM-DD"), "usps"), `[[`, "", "method"), c("MI-ACE", "EM-DD"))
 })
 

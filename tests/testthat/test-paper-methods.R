@@ -24,3 +24,12 @@ test_that("every digit method with random starts has an averaged setting", {
   can <- vapply(settings, function(s) "combine" %in% names(formals(s$fitter)), NA)
   expect_setequal(method[averaged], method[can])
 })
+
+test_that("larger dictionaries were tried for the digits, and none is better by the criterion", {
+  tuned <- stored("tuned.rds")
+  first <- tuned$usps[["DL-FUMI"]]$tried
+  larger <- tuned$usps_larger[["DL-FUMI"]]$tried
+  expect_lte(nrow(larger), 12)
+  expect_identical(sum(larger$chosen), 1L)
+  expect_lt(max(larger$mean), first$mean[first$chosen])
+})

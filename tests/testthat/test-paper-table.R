@@ -85,6 +85,16 @@ test_that("stored tables have what they promise", {
   expect_lt(size, 1.5e6)
 })
 
+test_that("what DL-FUMI reaches when it is told the targets has a table of its own", {
+  told <- stored_experiment("usps")$told
+  table <- paper_table(told)
+  expect_identical(unique(table$method), "DL-FUMI, told the targets")
+  expect_false(any(table$method %in% paper_table("usps")$method))
+  expect_true(all(table$runs == 3))
+  expect_equal(told$seed, 2016)
+  expect_match(told$command, "run_all.R told")
+})
+
 # One replicate of each experiment, run anew: all methods but those that take long.
 rerun <- function(name, unit, methods) {
   x <- stored_experiment(name)
@@ -98,7 +108,7 @@ rerun <- function(name, unit, methods) {
 
 test_that("a stored replicate of each experiment can be had again", {
   skip_on_cran()
-  rerun("usps", 3, c("DL-FUMI", "mi-SVM", "EM-DD", "DMIL", "MI-ACE"))
+  rerun("usps", 3, c("DL-FUMI", "DL-FUMI, exact codes", "mi-SVM", "EM-DD", "DMIL", "MI-ACE"))
   rerun("olivetti_eyeglasses", 1, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
   rerun("olivetti_person", 7, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
 })
