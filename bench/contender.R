@@ -10,11 +10,12 @@ source(file.path(bench, "vectorised.R"))
 asked <- commandArgs(TRUE)
 problem <- make_problem(asked[2])
 batches <- problem$batches
+scale <- fumi:::instance_scale(problem$bags$x, "unit")
 
 run <- list(
   vectorised = function() with(problem, vectorised_dlfumi(
-    unit(bags$x), bags$n_positive, start, n_target, lambda, beta, gamma, n_iter[["r"]])),
-  core = function() run_core(problem, problem$n_iter[["core"]]),
+    x, bags$n_positive, start, n_target, lambda, beta, gamma, n_iter[["r"]])),
+  core = function() run_core(problem, problem$n_iter[["core"]], scale),
   dlfumi = function() with(problem, fumi::dlfumi(
     bags, n_target = n_target, n_background = n_background, lambda = lambda, beta = beta, gamma = gamma,
     init = start, control = fumi::dlfumi_control(max_iter = n_iter[["core"]], tol = 0),

@@ -29,7 +29,8 @@ make_problem <- function(name) {
   problem <- problems[[name]]
   set.seed(1)
   problem$bags <- problem$make()
-  problem$start <- with(problem, make_start(unit(bags$x), bags$n_positive, n_target, n_background))
+  problem$x <- unit(problem$bags$x)
+  problem$start <- with(problem, make_start(x, bags$n_positive, n_target, n_background))
   problem
 }
 
@@ -53,11 +54,11 @@ flops <- function(d, n_positive, n_negative, n_target, n_background) {
   n_positive * one(n_target + n_background) + n_negative * one(n_background)
 }
 
-# The core alone: `n_iter` iterations from the start, with the options as they are.
-run_core <- function(problem, n_iter) {
+# The core alone: `n_iter` iterations from the start, with the options as they are. `scale` brings instances to norm 1,
+# which is done before the clock runs, for all contenders but the whole call of dlfumi().
+run_core <- function(problem, n_iter, scale) {
   spec <- c(problem[c("n_target", "beta", "gamma")],
             list(lambda = lambda, psi = 1, control = fumi::dlfumi_control(max_iter = n_iter, tol = 0)))
   own <- function() list(dictionary = problem$start$dictionary, codes = problem$start$codes + 0)
-  scale <- fumi:::instance_scale(problem$bags$x, "unit")
   fumi:::dlfumi_run(problem$bags, scale, own, spec, NULL, NULL)$objective$objective
 }

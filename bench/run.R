@@ -12,6 +12,7 @@ parts <- c("iteration", "coder", "memory", "growth")
 
 # ---- the machine ------------------------------------------------------------------
 
+need(system = c("libopenblas0-pthread", "libblas3"))
 library_file <- function(pattern) {
   found <- Sys.glob(file.path("/usr", c("lib*", "lib*/*", "lib*/*/*", "local/lib"), pattern))
   if (length(found)) found[1] else NA
@@ -123,8 +124,9 @@ grow <- function(d, n, n_target, n_background) {
   start <- list(dictionary = unit(x[, n %/% 2 + seq(1 - n_target, n_background)]),
                 codes = matrix(0.1, n_target + n_background, n)) # in use, all of them: none is to be replaced
   problem <- list(bags = b, start = start, n_target = n_target, n_background = n_background, beta = 1, gamma = 0.01)
+  scale <- fumi:::instance_scale(x, "unit")
   n_iter <- max(2, ceiling(1e9 / flops(d, n / 2, n / 2, n_target, n_background)))
-  1000 / n_iter * min(vapply(1:5, function(i) sum(system.time(run_core(problem, n_iter))[1:2]), 0))
+  1000 / n_iter * min(vapply(1:5, function(i) sum(system.time(run_core(problem, n_iter, scale))[1:2]), 0))
 }
 
 # ---- all of it -----------------------------------------------------------------------------
