@@ -119,6 +119,26 @@ static void test_quadratic(void) {
 
 /* ---- one instance ------------------------------------------------------------------ */
 
+static void check_inner(int d, int m, int n) {
+  const int ldc = m + 1;
+  const double *A = random_doubles(d * m), *B = random_doubles(d * n);
+  double *C = doubles(ldc * n);
+  for (int l = 0; l < ldc * n; l++) C[l] = 9;
+  kernel->inner(d, m, n, A, B, C, ldc);
+  for (int k = 0; k < n; k++) {
+    for (int i = 0; i < m; i++) check_sum(C[i + ldc * k], dot(d, A + d * i, B + d * k), d);
+    CHECK(C[m + ldc * k] == 9);
+  }
+  arena_release();
+}
+
+static void test_inner(void) {
+  for (int d = 1; d <= 9; d++)
+    for (int m = 1; m <= 9; m++)
+      for (int n = 1; n <= 7; n++) check_inner(d, m, n);
+  check_inner(300, 5, 4);
+}
+
 static void test_correlate(void) {
   for (int K = 1; K <= 40; K++)
     for (int n = 0; n <= 3 && n <= K; n++) {
@@ -313,6 +333,7 @@ int main(void) {
     RUN(test_accumulate);
     RUN(test_gram);
     RUN(test_quadratic);
+    RUN(test_inner);
     RUN(test_correlate);
     RUN(test_peak);
     RUN(test_ista);

@@ -73,12 +73,14 @@ typedef struct {
   void (*ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
                         const double *B, const double *p, const double *threshold, double *A,
                         double *spare);
+  /* C = A'B (m x n, leading dimension ldc) of A (d x m) and B (d x n) */
+  void (*inner)(int d, int m, int n, const double *A, const double *B, double *C, int ldc);
   /* U += X W' (d x K, leading dimension ldu = fumi_padded(d)) */
   void (*accumulate)(int d, int n, int K, const double *X, const double *W, int rows, double *U,
                      int ldu, double *pack);
   /* S += A W' (K x K, leading dimension lds) */
   void (*gram)(int tiles, int K, const double *A, const double *W, int rows, double *S, int lds);
-  /* q = b - sum_i v_i G[, active_i], n of them */
+  /* q = b - sum_i v_i G[, active_i], n of them; q may be b */
   void (*correlate)(int K, int n, const int *active, const double *v, const double *G, int ldg,
                     const double *b, double *q);
   double (*peak)(int K, const double *q); /* the largest |q_k| */
@@ -123,6 +125,7 @@ void fumi_block_load(fumi_block *b, const double *A);
 void fumi_block_store(const fumi_block *b, double *A);
 /* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, to full relative precision */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
+double fumi_norm(int d, const double *x); /* ||x||, safe from overflow */
 void fumi_unit_scale(int d, int N, const double *X, double *scale);
 /* sum (d) of the n scaled instances `which` */
 void fumi_sum_columns(const fumi_data *x, int n, const int *which, double *sum);

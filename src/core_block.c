@@ -30,8 +30,8 @@ static fumi_status take_buffers(fumi_block *b, const fumi_host *host) {
   return b->B && b->A && b->W && b->pack && b->column ? FUMI_OK : FUMI_ENOMEM;
 }
 
-/* ||x||: the slow way, safe from overflow, only where the sum of squares is out of range */
-static double norm_of(int d, const double *x) {
+/* The slow way only where the sum of squares is out of range. */
+double fumi_norm(int d, const double *x) {
   const double sum = la_dot(d, x, x);
   return sum > 1e-200 && sum < 1e200 ? sqrt(sum) : la_nrm2(d, x);
 }
@@ -41,7 +41,7 @@ fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel
   *b = (fumi_block){.x = x, .kernel = kernel, .K = K, .norm2 = fumi_doubles(host, x->N)};
   if (!b->norm2) return FUMI_ENOMEM;
   for (int i = 0; i < x->N; i++) {
-    const double norm = x->scale[i] * norm_of(x->d, fumi_ccol(x->X, x->d, i));
+    const double norm = x->scale[i] * fumi_norm(x->d, fumi_ccol(x->X, x->d, i));
     b->norm2[i] = norm * norm;
   }
   return take_buffers(b, host);
@@ -51,7 +51,7 @@ fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_
                                   const double *D, const fumi_host *host) {
   double *G = fumi_doubles(host, (ptrdiff_t)K * K);
   if (fumi_block_init(b, x, kernel, K, host) != FUMI_OK || !G) return FUMI_ENOMEM;
-  la_gemm_tn(K, K, x->d, 1.0, D, x->d, D, x->d, 0.0, G, K);
+  kernel->inner(x->d, K, K, D, D, G, K);
   b->D = D, b->G = G;
   return FUMI_OK;
 }
@@ -197,7 +197,7 @@ void fumi_block_residual(const fumi_block *b, int from, double *r) {
  * overflows. */
 void fumi_unit_scale(int d, int N, const double *X, double *scale) {
   for (int i = 0; i < N; i++) {
-    const double norm = norm_of(d, fumi_ccol(X, d, i));
+    const double norm = fumi_norm(d, fumi_ccol(X, d, i));
     scale[i] = norm >= DBL_MIN ? 1 / norm : 0;
   }
 }

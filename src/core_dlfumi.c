@@ -121,7 +121,7 @@ static fumi_status prepare_dictionary(dlfumi_work *w, const double *D) {
   const fumi_kernel *kernel = w->worker->block.kernel;
   double *G = w->G, *C = w->eigen;
   fumi_status status = FUMI_OK;
-  la_gemm_tn(K, K, d, 1.0, D, d, D, d, 0.0, G, K);
+  kernel->inner(d, K, K, D, D, G, K);
   for (ptrdiff_t k = 0; k < (ptrdiff_t)K * K; k++)
     if (!isfinite(G[k])) return FUMI_ENONFINITE;
   const double *G_bb = fumi_ccol(G, K, T) + T;
@@ -462,16 +462,22 @@ typedef struct {
   const dlfumi_keeper *keeper;
   dlfumi_state *s;
   dlfumi_sums sums;                    /* of the last pass */
-  double *G, *D_old, *cosine;          /* K x K, d x K, M x T */
+  const fumi_kernel *kernel;
+  double *G, *D_old, *cosine, *product; /* K x K, d x K, M x T, M x T */
   double *numerator, *coef;            /* d, K */
+  int *every;                          /* 0 .. K - 1 */
 } dlfumi_update;
 
 static fumi_status update_init(dlfumi_update *f, const dlfumi_keeper *keeper, const dlfumi_param *par,
                                dlfumi_state *s, const fumi_host *host) {
-  const ptrdiff_t d = keeper->d, K = par->K;
-  *f = (dlfumi_update){.d = keeper->d, .par = par, .keeper = keeper, .s = s};
-  double **arrays[] = {&f->G, &f->D_old, &f->cosine, &f->numerator, &f->coef};
-  const ptrdiff_t sizes[] = {K * K, d * K, (ptrdiff_t)par->M * par->T, d, K};
+  const ptrdiff_t d = keeper->d, K = par->K, MT = (ptrdiff_t)par->M * par->T;
+  *f = (dlfumi_update){.d = keeper->d, .par = par, .keeper = keeper, .s = s,
+                       .kernel = fumi_choose_kernel(par->portable)};
+  double **arrays[] = {&f->G, &f->D_old, &f->cosine, &f->product, &f->numerator, &f->coef};
+  const ptrdiff_t sizes[] = {K * K, d * K, MT, MT, d, K};
+  f->every = host->alloc(host->ctx, (size_t)K, sizeof(int));
+  if (!f->every) return FUMI_ENOMEM;
+  for (int k = 0; k < par->K; k++) f->every[k] = k;
   return take(host, sizeof sizes / sizeof *sizes, arrays, sizes);
 }
 
@@ -481,53 +487,57 @@ static fumi_status ask(dlfumi_update *f, dlfumi_pass_kind kind) {
   return status;
 }
 
-static double cosine_of(int d, const double *x, const double *y) {
-  const double norms = la_nrm2(d, x) * la_nrm2(d, y);
-  return norms > 0 ? la_dot(d, x, y) / norms : 0;
-}
-
 /* The target atoms that eq. 5 and the third term of (4) compare with: old in the
  * paper. DEVIATES D2 (matlab): new ones. */
 static const double *compared_targets(const dlfumi_update *f) {
   return f->par->variant == DLFUMI_MATLAB ? f->s->D : f->D_old;
 }
 
+/* <d_k, d_t> of the background atoms of D and the target atoms that they are compared with */
+static void inner_products(const dlfumi_update *f, const double *D, double *products) {
+  const int d = f->d, T = f->par->T, M = f->par->M;
+  f->kernel->inner(d, M, T, fumi_ccol(D, d, T), compared_targets(f), products, M);
+}
+
 /* (5): cos theta_kt */
 static void update_cosines(dlfumi_update *f) {
   const int d = f->d, T = f->par->T, M = f->par->M;
-  for (int t = 0; t < T; t++)
-    for (int k = 0; k < M; k++)
-      f->cosine[k + (ptrdiff_t)M * t] = cosine_of(d, fumi_ccol(f->D_old, d, T + k),
-                                                  fumi_ccol(compared_targets(f), d, t));
+  inner_products(f, f->D_old, f->cosine);
+  for (int k = 0; k < M; k++) f->coef[k] = fumi_norm(d, fumi_ccol(f->D_old, d, T + k));
+  for (int t = 0; t < T; t++) {
+    const double norm = fumi_norm(d, fumi_ccol(compared_targets(f), d, t));
+    for (int k = 0; k < M; k++) {
+      const double norms = f->coef[k] * norm;
+      if (norms > 0) f->cosine[k + (ptrdiff_t)M * t] /= norms;
+    }
+  }
 }
 
 static double third_term(const dlfumi_update *f) {
-  const int d = f->d, T = f->par->T, M = f->par->M;
+  const ptrdiff_t n = (ptrdiff_t)f->par->M * f->par->T;
   double sum = 0;
-  for (int t = 0; t < T; t++)
-    for (int k = 0; k < M; k++)
-      sum += f->cosine[k + (ptrdiff_t)M * t] *
-             la_dot(d, fumi_ccol(f->s->D, d, T + k), fumi_ccol(compared_targets(f), d, t));
+  inner_products(f, f->s->D, f->product);
+  for (ptrdiff_t kt = 0; kt < n; kt++) sum += f->cosine[kt] * f->product[kt];
   return f->par->gamma * sum;
 }
 
 static int atoms_left(const dlfumi_update *f, int from, int end) {
   int n = 0;
-  for (int k = from; k < end; k++) n += la_nrm2(f->d, fumi_ccol(f->s->D, f->d, k)) > 0;
+  for (int k = from; k < end; k++) n += fumi_norm(f->d, fumi_ccol(f->s->D, f->d, k)) > 0;
   return n;
 }
 
 /* DEVIATES D7: the numerator, without its negative part if atoms must not be negative; returns its norm. */
 static double bound_numerator(dlfumi_update *f) {
   for (int r = 0; r < f->d && f->par->nonneg_atoms; r++) f->numerator[r] = fmax(f->numerator[r], 0);
-  return la_nrm2(f->d, f->numerator);
+  return fumi_norm(f->d, f->numerator);
 }
 
 /* DEVIATES D3: an atom that no code uses would be 0/0 in (8) and (9). */
 static void revive_atom(dlfumi_update *f, int k) {
   const int d = f->d, T = f->par->T, target = k < T;
   double *atom = fumi_col(f->s->D, d, k);
-  const int dropped = la_nrm2(d, atom) == 0 && f->par->dead == DLFUMI_DROP && f->s->n_dead[k] > 0;
+  const int dropped = fumi_norm(d, atom) == 0 && f->par->dead == DLFUMI_DROP && f->s->n_dead[k] > 0;
   if (dropped) return;
   f->s->n_dead[k]++;
   if (f->par->dead == DLFUMI_DROP && atoms_left(f, target ? 0 : T, target ? T : f->par->K) > 1)
@@ -556,8 +566,7 @@ static void update_target_atoms(dlfumi_update *f) {
   for (int t = 0; t < f->par->T; t++) {
     memcpy(f->coef, fumi_ccol(f->sums.S, K, t), sizeof(double) * (size_t)K);
     f->coef[t] = 0;
-    memcpy(f->numerator, fumi_ccol(f->sums.U, fumi_padded(d), t), sizeof(double) * (size_t)d);
-    la_gemv_n(d, K, -1.0, f->s->D, d, f->coef, 1.0, f->numerator);
+    f->kernel->correlate(d, K, f->every, f->coef, f->s->D, d, fumi_ccol(f->sums.U, fumi_padded(d), t), f->numerator);
     normalise_atom(f, t);
   }
 }
@@ -570,10 +579,9 @@ static void update_background_atoms(dlfumi_update *f) {
     for (int t = 0; t < T; t++) f->coef[t] = f->par->psi * f->sums.S[k + (ptrdiff_t)K * t];
     for (int l = T; l < K; l++) f->coef[l] = f->sums.S[l + (ptrdiff_t)K * k];
     f->coef[k] = 0;
-    memcpy(f->numerator, fumi_ccol(f->sums.U, fumi_padded(d), k), sizeof(double) * (size_t)d);
-    la_gemv_n(d, K, -1.0, f->s->D, d, f->coef, 1.0, f->numerator);
+    f->kernel->correlate(d, K, f->every, f->coef, f->s->D, d, fumi_ccol(f->sums.U, fumi_padded(d), k), f->numerator);
     for (int t = 0; t < T; t++) f->coef[t] = f->par->gamma * f->cosine[k - T + (ptrdiff_t)M * t];
-    la_gemv_n(d, T, -1.0, f->D_old, d, f->coef, 1.0, f->numerator);
+    f->kernel->correlate(d, T, f->every, f->coef, f->D_old, d, f->numerator, f->numerator);
     normalise_atom(f, k);
   }
 }
@@ -604,7 +612,7 @@ static fumi_status objective_of_statistics(dlfumi_update *f) {
   const int d = f->d, T = f->par->T, K = f->par->K, ldu = fumi_padded(d);
   const double psi = f->par->psi, *G = f->G, *S = f->sums.S, *D = f->s->D;
   double e = f->sums.energy;
-  la_gemm_tn(K, K, d, 1.0, D, d, D, d, 0.0, f->G, K);
+  f->kernel->inner(d, K, K, D, D, f->G, K);
   for (int k = 0; k < K; k++)
     e -= 2 * (k < T ? psi : 1) * la_dot(d, fumi_ccol(D, d, k), fumi_ccol(f->sums.U, ldu, k));
   for (int k = 0; k < K; k++)

@@ -45,7 +45,7 @@ static fumi_status coder_init(dmil_coder *c, const fumi_data *x, int K, const do
 /* G = D'D, B = D'X */
 static fumi_status project(dmil_coder *c) {
   fumi_block *b = &c->block;
-  la_gemm_tn(c->K, c->K, c->x->d, 1.0, c->D, c->x->d, c->D, c->x->d, 0.0, c->G, c->K);
+  b->kernel->inner(c->x->d, c->K, c->K, c->D, c->D, c->G, c->K);
   for (int i = 0; i < c->x->N; i += b->n) {
     if (c->host->poll(c->host->ctx)) return FUMI_STOPPED;
     fumi_block_project(b, i, c->x->N, 0);
@@ -231,7 +231,7 @@ static double direction(dmil_work *f, int k) {
   pull(f, k);
   const double along = la_dot(x->d, dk, f->g);
   for (int r = 0; r < x->d; r++) f->g[r] -= along * dk[r];
-  const double norm = la_nrm2(x->d, f->g), slope = 2 * f->par->beta * norm;
+  const double norm = fumi_norm(x->d, f->g), slope = 2 * f->par->beta * norm;
   if (!(slope > 1e-12)) return 0;
   for (int r = 0; r < x->d; r++) f->g[r] /= norm;
   for (int l = 0; l < c->K; l++) f->z[l] = la_dot(x->d, fumi_ccol(c->D, x->d, l), f->g);

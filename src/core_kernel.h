@@ -212,6 +212,32 @@ TARGET static void NAME(project)(int d, int n, int K, const double *X, const dou
   }
 }
 
+#define PUT_INNER(c, col) if (col < nk) {                                     \
+  VSUMS(s0##c, s1##c, s2##c, s3##c, dots)                                     \
+  LAST_FEATURES(0, col) LAST_FEATURES(1, col) LAST_FEATURES(2, col) LAST_FEATURES(3, col) \
+  for (int r = 0; r < 4 && r < ni; r++) C[(i + r) + (ptrdiff_t)ldc * (k + col)] = dots[r]; }
+
+/* C = A'B: four columns by three, lanes along the features */
+TARGET static void NAME(inner)(int len, int m, int n, const double *A, const double *B, double *C, int ldc) {
+  const int whole = len / VEC * VEC;
+  double dots[4];
+  for (int k = 0; k < n; k += 3) {
+    const int nk = n - k;
+    const double *d0 = B + (ptrdiff_t)k * len, *d1 = nk > 1 ? d0 + len : d0, *d2 = nk > 2 ? d1 + len : d0;
+    for (int i = 0; i < m; i += 4) {
+      const int ni = m - i;
+      const double *x0 = A + (ptrdiff_t)i * len, *x1 = ni > 1 ? x0 + len : x0,
+                   *x2 = ni > 2 ? x1 + len : x0, *x3 = ni > 3 ? x2 + len : x0;
+      ROWS(DECLARE) ROWS(ZERO)
+      for (int l = 0; l < whole; l += VEC) {
+        const V ya = LOAD(d0 + l), yb = LOAD(d1 + l), yc = LOAD(d2 + l);
+        ROWS(DOT)
+      }
+      PUT_INNER(a, 0) PUT_INNER(b, 1) PUT_INNER(c, 2)
+    }
+  }
+}
+
 #define ADD_TO_U(r) if (r < nk) {                                             \
   double *o = U + (ptrdiff_t)ldu * (k + r) + from;                            \
   STORE(o) += s##r##a; STORE(o + VEC) += s##r##b; STORE(o + 2 * VEC) += s##r##c; }
@@ -330,7 +356,7 @@ TARGET static double NAME(peak)(int K, const double *q) {
 
 static const fumi_kernel NAME(kernel) = {
     KERNEL_NAME, LANES, COPIES, NAME(project), NAME(quadratic), NAME(ista), NAME(ista_positive),
-    NAME(accumulate), NAME(gram), NAME(correlate), NAME(peak)};
+    NAME(inner), NAME(accumulate), NAME(gram), NAME(correlate), NAME(peak)};
 
 #undef V
 #undef LANES
@@ -354,6 +380,7 @@ static const fumi_kernel NAME(kernel) = {
 #undef DOT
 #undef LAST_FEATURES
 #undef PUT_DOTS
+#undef PUT_INNER
 #undef ADD_TO_U
 #undef PUT_GRAMS
 #undef SUBTRACT

@@ -7,9 +7,6 @@
 #ifdef FUMI_STANDALONE
 #define F77_CALL(name) name##_
 #define FCONE , 1
-void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *,
-            const double *, const int *, const double *, const int *, const double *, double *,
-            const int *, size_t, size_t);
 void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *,
             const double *, const int *, const double *, double *, const int *, size_t);
 double dnrm2_(const int *, const double *, const int *);
@@ -29,12 +26,6 @@ void dpotrs_(const char *, const int *, const int *, const double *, const int *
 #define FCONE
 #endif
 #endif
-
-/* C := alpha A'B + beta C, A k x m, B k x n */
-static inline void la_gemm_tn(int m, int n, int k, double alpha, const double *A, int lda,
-                              const double *B, int ldb, double beta, double *C, int ldc) {
-  F77_CALL(dgemm)("T", "N", &m, &n, &k, &alpha, A, &lda, B, &ldb, &beta, C, &ldc FCONE FCONE);
-}
 
 /* y := alpha A x + beta y, A m x n */
 static inline void la_gemv_n(int m, int n, double alpha, const double *A, int lda, const double *x,

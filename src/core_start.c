@@ -17,11 +17,11 @@ static void least_squares_block(const fumi_block *b, const double *F, double *A)
 
 /* Cholesky factor of the Gram matrix of atoms k0..K-1, with the smallest ridge that
  * makes it definite: atoms may outnumber features. */
-static fumi_status gram_factor(int d, int K, int k0, const double *D, double *F) {
-  const int n = K - k0;
-  const double *from = fumi_ccol(D, d, k0);
+static fumi_status gram_factor(const fumi_block *b, int k0, double *F) {
+  const int n = b->K - k0, d = b->x->d;
+  const double *from = fumi_ccol(b->D, d, k0);
   for (double ridge = 0; ridge < 1; ridge = ridge > 0 ? 100 * ridge : 1e-12) {
-    la_gemm_tn(n, n, d, 1.0, from, d, from, d, 0.0, F, n);
+    b->kernel->inner(d, n, n, from, from, F, n);
     for (int k = 0; k < n; k++) F[k + (ptrdiff_t)n * k] += ridge;
     if (la_cholesky(n, F) == 0 && F[(ptrdiff_t)n * n - 1] > 1e-7) return FUMI_OK;
   }
@@ -37,7 +37,7 @@ fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D
   b.D = D;
   for (int positive = 1; positive >= 0 && status == FUMI_OK; positive--) {
     const int k0 = positive ? 0 : T, end = positive ? x->N_pos : x->N;
-    status = gram_factor(x->d, K, k0, D, F);
+    status = gram_factor(&b, k0, F);
     for (int i = positive ? 0 : x->N_pos; i < end && status == FUMI_OK; i += b.n) {
       fumi_block_project(&b, i, end, k0);
       least_squares_block(&b, F, A);
