@@ -24,6 +24,8 @@ print.dlfumi <- function(x, digits = 4, ...) {
     cat("  objective:  ", format(path[1], digits = digits), " -> ",
         format(path[length(path)], digits = digits), " in ", x$n_iter, " iterations\n", sep = "")
   cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
+  if (isTRUE(x$witnesses > 0))
+    cat("  witnesses:  one in each positive bag, found in ", x$witnesses, if (x$witnesses == 1) " round" else " rounds", "\n", sep = "")
   if (length(x$starts) > 1)
     cat("  starts:     ", length(x$starts), ", ", if (x$combine == "average") "scores averaged" else "the best kept",
         "\n", sep = "")

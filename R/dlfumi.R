@@ -39,6 +39,16 @@
 #' \deqn{p_i / (1 - p_i) = (e^{\beta \|x_i - D^- a_i^-\|^2} - 1) \, \pi_i / (1 - \pi_i).}{p / (1 - p) =
 #'   (exp(beta |x - D- a-|^2) - 1) pi / (1 - pi).} Instances with a prior of 0 do not enter the start of target atoms.
 #'
+#' @section Witnesses:
+#' The E-step looks at one instance at a time: with many atoms or a large `beta` nearly all instances of positive bags are
+#' taken for targets, and target atoms are learned from background too. With `witnesses` > 0, one instance of each
+#' positive bag is taken for its target (\eqn{p_i = 1}) and the others for background (\eqn{p_i = 0}): the one with the
+#' highest score. A fit rebuilds what it has seen, so the scores are those of fits that have not seen the bag: positive
+#' bags are split at random into five parts (fewer, if there are fewer of them), and each part is scored by the average
+#' of two starts on all other bags. A second round does the same with the witnesses of the first. Instances with an
+#' `instance_prior` of 0 are never witnesses; where it is 1, these are the witnesses of their bag. Each round takes
+#' ten fits. It is for bags that hold one target, or few.
+#'
 #' @param x,... the data: [bags()], or what [bags()] takes, for instance
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
 #' @param n_target,n_background numbers of atoms.
@@ -55,6 +65,8 @@
 #' @param instance_prior what is known of single instances: a number between 0 and 1 for each instance, in the
 #'   order given, the probability of a target before the instance is looked at. `NA` and 0.5: no opinion;
 #'   0: "not here", \eqn{p_i = 0}; 1: \eqn{p_i = 1}. It must be 0 or `NA` in negative bags. See below.
+#' @param witnesses number of rounds in which a witness is looked for in each positive bag; 0: none, as in the paper. See
+#'   below.
 #' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new
 #'   data), `"none"` takes them as they are.
 #' @param init the start: `"paper"` (target atoms are means of random disjoint subsets
@@ -106,7 +118,7 @@
 #' @export
 dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, beta = NULL,
                    gamma = NULL, psi = NULL, nonneg = c("none", "codes", "dictionary", "both"), bag_weights = NULL,
-                   instance_prior = NULL, normalize = c("unit", "none"), init = "paper",
+                   instance_prior = NULL, witnesses = 0, normalize = c("unit", "none"), init = "paper",
                    n_start = 1, combine = c("best", "average"), keep_background = FALSE,
                    control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
@@ -129,6 +141,8 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$weight <- unname(known$bag_weights)[b$bag]
   spec$prior <- known$instance_prior[b$order[seq_len(b$n_positive)]]
   spec$given <- c(given, known)
+  spec$witnesses <- check_witnesses(witnesses, b, spec)
+  if (spec$witnesses > 0) spec$prior <- find_witnesses(b, spec, progress, rlang::current_env())
   dlfumi_bridge(b, spec, init, progress)
 }
 
@@ -283,9 +297,9 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     n_background = length(atoms) - best$n_target, n_dead = stats::setNames(best$n_dead, atoms),
     n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
     gamma = spec$gamma, psi = spec$psi, nonneg = spec$nonneg, normalize = spec$normalize, variant = spec$control$variant,
-    combine = spec$combine, score_scale = if (spec$combine == "best") "log",
+    witnesses = spec$witnesses, combine = spec$combine, score_scale = if (spec$combine == "best") "log",
     starts = lapply(fits, `[[`, "objective"),
-    spec = c(spec$given, spec[c("nonneg", "normalize", "combine", "n_start", "keep_background", "control")]))
+    spec = c(spec$given, spec[c("witnesses", "nonneg", "normalize", "combine", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
   score_training(object, fits, b, scale, spec, call)
 }

@@ -50,9 +50,18 @@ exact_grid <- function() {
   grid
 }
 
+# The same with a witness in each positive bag.
+witness_grid <- function() {
+  sizes <- expand.grid(n_target = 16, n_background = c(60, 120), beta = 25, gamma = 0.1, psi = c(1, 3), witnesses = 1)
+  grid <- atoms(sizes, c(0.1, 0.2))
+  grid$control <- rep(list(dlfumi_control("exact")), nrow(grid))
+  grid
+}
+
 grids <- function(name) if (name == "usps_larger") list(`DL-FUMI` = list("dlfumi", atoms(larger_sizes, c(0.003, 0.006, 0.01)))) else list(
   `DL-FUMI` = list("dlfumi", atoms(paper_sizes[[name]])),
   `DL-FUMI, exact codes` = list("dlfumi", exact_grid()),
+  `DL-FUMI, witnesses` = list("dlfumi", witness_grid()),
   `mi-SVM` = list("mi_svm", expand.grid(
     type = c("mi", "MI"), stringsAsFactors = FALSE,
     kernel = c("linear 1", "linear 10", "rbf 1", "rbf 10", "rbf 100", "narrow 10"))),
