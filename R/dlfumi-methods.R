@@ -18,7 +18,8 @@ print.dlfumi <- function(x, digits = 4, ...) {
   cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x), "\n", sep = "")
   cat("  parameters: lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ", x$psi,
       ", normalize \"", x$normalize, "\"",
-      if (nonneg_codes(x) || nonneg_atoms(x)) paste0(", nonneg \"", x$nonneg, "\""), "\n", sep = "")
+      if (nonneg_codes(x) || nonneg_atoms(x)) paste0(", nonneg \"", x$nonneg, "\""),
+      if (is_difference(x)) ", score \"difference\"", "\n", sep = "")
   if (x$variant == "exact") cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n", sep = "")
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",

@@ -21,6 +21,19 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL,
   out
 }
 
+# Eq. 7, or DEVIATES D10: the difference of its residuals, (r- + e) (1 - 1 / c) for c = (r- + e) / (r + e).
+dlfumi_score <- function(object, x, ...) {
+  out <- dlfumi_confidence(object, x, ...)
+  if (is_difference(object)) out$r_bg * (1 - 1 / out$confidence) else out$confidence
+}
+
+is_difference <- function(object) identical(object[["score"]], "difference")
+
+# The scale on which scores are compared, of one start or of an average, which is compared as it is.
+score_scale <- function(object) if (object$combine == "best" && !is_difference(object)) "log"
+
+averaged_score <- function(object, x) if (is_difference(object)) dlfumi_score(object, x) else log(dlfumi_score(object, x))
+
 #' @export
 score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL,
                                    detector = c("confidence", "subace"), background = NULL, ...,
@@ -31,15 +44,14 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
   if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
   if (check_choice(detector, c("confidence", "subace"), "detector", call = call) == "subace")
     return(subace_score(object, x, background, call))
-  one <- function(member) {
-    object[c("dictionary", "n_target")] <- member[c("dictionary", "n_target")]
-    dlfumi_confidence(object, x, coding, coding_steps)$confidence
-  }
-  if (is.null(object$members)) return(one(object))
+  if (is.null(object$members)) return(dlfumi_score(object, x, coding, coding_steps))
   if (coding != "joint" || !is.null(coding_steps))
     stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, which are ",
               "standardised for those.", class = "no_meaning", call = call)
-  standard <- lapply(object$members, function(m) (log(one(m)) - m$center) / m$scale)
+  standard <- lapply(object$members, function(m) {
+    object[c("dictionary", "n_target")] <- m[c("dictionary", "n_target")]
+    (averaged_score(object, x) - m$center) / m$scale
+  })
   Reduce(`+`, standard) / length(standard)
 }
 

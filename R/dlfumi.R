@@ -78,7 +78,10 @@
 #' @param n_start number of random starts; on workers, if there are some (see [bag_shards()]).
 #' @param combine what to do with several starts: `"best"` keeps the one with the
 #'   lowest objective; `"average"` keeps all, and scores are the mean of the members'
-#'   log confidences, each standardised on the instances of the negative training bags.
+#'   log confidences (or differences), each standardised on the instances of the negative training bags.
+#' @param score what the score of an instance is: `"ratio"`, the confidence of eq. 7,
+#'   \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}; or `"difference"`, numerator less denominator, which is
+#'   twice the logarithm of the ratio of likelihoods under the model.
 #' @param keep_background keep the statistics of the negative bags that
 #'   `predict(detector = "subace")` needs.
 #' @param control a list made by [dlfumi_control()].
@@ -119,7 +122,7 @@
 dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, beta = NULL,
                    gamma = NULL, psi = NULL, nonneg = c("none", "codes", "dictionary", "both"), bag_weights = NULL,
                    instance_prior = NULL, witnesses = 0, normalize = c("unit", "none"), init = "paper",
-                   n_start = 1, combine = c("best", "average"), keep_background = FALSE,
+                   n_start = 1, combine = c("best", "average"), score = c("ratio", "difference"), keep_background = FALSE,
                    control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
@@ -130,6 +133,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
   spec$nonneg <- check_choice(nonneg, c("none", "codes", "dictionary", "both"), "nonneg")
   spec$combine <- check_choice(combine, c("best", "average"), "combine")
+  spec$score <- check_choice(score, c("ratio", "difference"), "score")
   spec$n_start <- check_count(n_start, "n_start")
   spec$keep_background <- check_flag(keep_background, "keep_background")
   spec$control <- control
@@ -297,9 +301,9 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     n_background = length(atoms) - best$n_target, n_dead = stats::setNames(best$n_dead, atoms),
     n_dropped = best$n_dropped, worst_gap = best$worst_gap, lambda = spec$lambda, beta = spec$beta,
     gamma = spec$gamma, psi = spec$psi, nonneg = spec$nonneg, normalize = spec$normalize, variant = spec$control$variant,
-    witnesses = spec$witnesses, combine = spec$combine, score_scale = if (spec$combine == "best") "log",
+    witnesses = spec$witnesses, combine = spec$combine, score = spec$score, score_scale = score_scale(spec),
     starts = lapply(fits, `[[`, "objective"),
-    spec = c(spec$given, spec[c("witnesses", "nonneg", "normalize", "combine", "n_start", "keep_background", "control")]))
+    spec = c(spec$given, spec[c("witnesses", "nonneg", "normalize", "combine", "score", "n_start", "keep_background", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
   score_training(object, fits, b, scale, spec, call)
 }
@@ -310,24 +314,24 @@ score_training <- function(object, fits, b, scale, spec, call) {
   late <- function(e) {
     warn_fumi("Interrupted after the last iteration: the fit holds its best start, without thresholds.",
               class = "interrupt", call = call)
-    object[c("combine", "score_scale", "stop_reason")] <- c("best", "log", "interrupt")
+    object[c("combine", "stop_reason")] <- c("best", "interrupt")
+    object$score_scale <- score_scale(object)
     object$thresholds <- c(max = NA_real_, mean = NA_real_, lse = NA_real_)
     object
   }
   whole <- function() {
     if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
     if (spec$combine == "average" || inherits(b, "bag_shards")) return(add_thresholds(object, b))
-    add_thresholds(object, b, dlfumi_confidence(object, b$x, scale = scale)$confidence)
+    add_thresholds(object, b, dlfumi_score(object, b$x, scale = scale))
   }
   tryCatch(whole(), fumi_error_interrupt = late, interrupt = late)
 }
 
-# A member of an average: its dictionary, and how its log confidence is standardised.
+# A member of an average: its dictionary, and how its comparable score is standardised.
 new_member <- function(fit, object, b) {
   object$members <- NULL
   object[c("dictionary", "n_target")] <- fit[c("dictionary", "n_target")]
   negative <- b$x[, -seq_len(b$n_positive), drop = FALSE]
-  log_confidence <- log(dlfumi_confidence(object, negative)$confidence)
-  list(dictionary = fit$dictionary, n_target = fit$n_target, center = mean(log_confidence),
-       scale = positive_sd(log_confidence))
+  score <- averaged_score(object, negative)
+  list(dictionary = fit$dictionary, n_target = fit$n_target, center = mean(score), scale = positive_sd(score))
 }

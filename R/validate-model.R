@@ -144,7 +144,7 @@ model_rules <- list(
     dictionary_rules(m, d),
     list(lambda = a_number, beta = a_number, gamma = a_number, psi = a_number, worst_gap = numbers(1, finite = FALSE),
          n_dead = numbers(ncol(m$dictionary)), combine = one_of(c("best", "average")), variant = one_of(c("paper", "matlab", "exact")),
-         witnesses = optional(count()), nonneg = optional(one_of(c("none", "codes", "dictionary", "both")))),
+         witnesses = optional(count()), score = optional(one_of(c("ratio", "difference"))), nonneg = optional(one_of(c("none", "codes", "dictionary", "both")))),
     if (!is.null(m$background)) background_rules(m, d),
     member_rules(m, function(s) list(dictionary = a_matrix(d), n_target = count(1, ncol(s$dictionary) - 1)))),
   e_fumi = function(m, d) dictionary_rules(m, d),

@@ -58,7 +58,15 @@ witness_grid <- function() {
   grid
 }
 
-grids <- function(name) if (name == "usps_larger") list(`DL-FUMI` = list("dlfumi", atoms(larger_sizes, c(0.003, 0.006, 0.01)))) else list(
+# And, with what was chosen of these and averaged, two scores: `tune usps_score`.
+score_grid <- function() {
+  chosen <- readRDS(file.path(store, "tuned.rds"))$usps[["DL-FUMI, witnesses"]]$parameters
+  grid <- data.frame(chosen[names(chosen) != "control"], n_start = 8, combine = "average", score = c("ratio", "difference"))
+  grid$control <- list(chosen$control, chosen$control)
+  grid
+}
+
+method_grids <- function(name) list(
   `DL-FUMI` = list("dlfumi", atoms(paper_sizes[[name]])),
   `DL-FUMI, exact codes` = list("dlfumi", exact_grid()),
   `DL-FUMI, witnesses` = list("dlfumi", witness_grid()),
@@ -78,6 +86,12 @@ grids <- function(name) if (name == "usps_larger") list(`DL-FUMI` = list("dlfumi
                                         stringsAsFactors = FALSE)),
   `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),
                                                stringsAsFactors = FALSE)))
+
+grids <- function(name) switch(
+  name,
+  usps_larger = list(`DL-FUMI` = list("dlfumi", atoms(larger_sizes, c(0.003, 0.006, 0.01)))),
+  usps_score = list(`DL-FUMI, witnesses` = list("dlfumi", score_grid())),
+  method_grids(name))
 
 # The kernel, its width and the cost of an SVM are one choice.
 svm_columns <- function(grid) {
@@ -99,8 +113,8 @@ methods_of <- function(name) {
 
 # Training bags of run 1: all digits; the eyeglasses; the first ten people, of whom each has two positive bags.
 tuning_bags <- function(name) {
-  units <- switch(name, usps = , usps_larger = 0:9, olivetti_eyeglasses = 1, olivetti_person = 1:10)
-  lapply(setNames(units, units), function(unit) paper_bags(sub("_larger", "", name), 1, unit)$train)
+  units <- switch(name, usps = , usps_larger = , usps_score = 0:9, olivetti_eyeglasses = 1, olivetti_person = 1:10)
+  lapply(setNames(units, units), function(unit) paper_bags(sub("usps_.*", "usps", name), 1, unit)$train)
 }
 
 tune_method <- function(name, method) {
@@ -128,6 +142,7 @@ tune_all <- function() {
   for (name in experiments) {
     for (method in methods_of(name)) {
       tuned[[name]][[method]] <- tune_method(name, method)
+      if (name == "usps_score") tuned$usps[[method]]$parameters$score <- tuned[[name]][[method]]$parameters$score
       saveRDS(tuned, file, compress = "xz")
     }
   }

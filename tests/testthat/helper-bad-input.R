@@ -11,8 +11,8 @@ case <- function(what, answer, argument, run) list(what = what, answer = answer,
 
 # The parameters of each method, by kind; a method joins `mil_methods` and gets a line here.
 method_parameters <- list(
-  dlfumi = list(count = c("n_target", "n_background", "n_start"), positive = c("beta", "psi"), number = c("lambda", "gamma"),
-                choice = c("normalize", "combine", "nonneg"), flag = c("keep_background", "progress")),
+  dlfumi = list(count = c("n_target", "n_background", "n_start"), positive = c("beta", "psi"), number = c("lambda", "gamma", "witnesses"),
+                choice = c("normalize", "combine", "nonneg", "score"), flag = c("keep_background", "progress")),
   dmil = list(count = c("n_atoms", "max_iter", "n_start"), positive = c("exponent", "beta"), number = c("lambda", "tol"),
               choice = c("pool", "combine", "normalize"), flag = c("swap", "progress")),
   diverse_density = list(count = c("n_start", "max_iter"), positive = "scale_init",

@@ -33,6 +33,36 @@ test_that("the confidence is eq. 7 in both readings", {
   expect_equal(predict(fit, x, type = "prob")$.prob, p)
 })
 
+test_that("a score may be the difference of the residuals", {
+  b <- easy()
+  fit_by <- function(...) {
+    set.seed(22)
+    dlfumi(b, n_target = 2, n_background = 3, lambda = .005, ...)
+  }
+  ratio <- fit_by()
+  fit <- fit_by(score = "difference")
+  expect_identical(fit$dictionary, ratio$dictionary)
+  expect_output(print(fit), "score \"difference\"", fixed = TRUE)
+  x <- rbind(as.matrix(b), 0)
+  unit <- t(x / pmax(sqrt(rowSums(x^2)), 1e-300))
+  codes <- t(predict(fit, x, type = "codes"))
+  residual <- function(k) colSums((unit - unname(fit$dictionary)[, k] %*% codes[k, ])^2)
+  expect_equal(predict(fit, x)$.score, residual(3:5) - residual(1:5), tolerance = 1e-10)
+  expect_gt(mil_roc(fit, b)$auc, .9)
+  several <- fit_by(score = "difference", n_start = 2, combine = "average")
+  negative <- b[!b$label]
+  one <- function(m) {
+    fit$dictionary[] <- m$dictionary
+    s <- predict(fit, negative)$.score
+    (s - mean(s)) / stats::sd(s)
+  }
+  expect_equal(predict(several, negative)$.score, (one(several$members[[1]]) + one(several$members[[2]])) / 2)
+  both <- one_vs_rest(list(a = b, b = b), fitter = dlfumi, n_target = 2, n_background = 3, score = "difference", scale = TRUE)
+  s <- predict(both, negative, type = "score")$.score_a
+  expect_equal(c(mean(s), stats::sd(s)), c(0, 1))
+  expect_error(fit_by(score = "log"), "`score`", class = "fumi_error_input")
+})
+
 test_that("an interrupt during predict() gives no unfinished scores", {
   skip_on_cran()
   skip_on_os("windows")
