@@ -39,17 +39,22 @@ print.paper_table <- function(x, ...) {
 
 # One row a setting, with raw scores and with scores on one scale.
 digits_table <- function(x) {
-  predicted <- digit_predictions(x)
-  hit <- mapply(function(run, p) 100 * mean(p == x$tests[[test_key("usps", run)]]$group), predicted$run,
-                predicted$predicted)
-  key <- paste(predicted$method, predicted$setting, sep = "|")
-  rows <- lapply(split(seq_along(key), factor(key, unique(key))), function(i) data.frame(
-    predicted[i[1], c("method", "setting")], mean = mean(hit[i]), sd = stats::sd(hit[i]), runs = length(i),
-    paper = paper_number(x, predicted$method[i[1]])))
+  each <- digits_accuracy(x)
+  key <- paste(each$method, each$setting, sep = "|")
+  rows <- lapply(split(each, factor(key, unique(key))), function(r) data.frame(
+    r[1, c("method", "setting")], mean = mean(r$accuracy), sd = stats::sd(r$accuracy), runs = nrow(r),
+    paper = paper_number(x, r$method[1])))
   rows <- do.call(rbind, rows)
   rows <- rows[order(-rows$mean), ]
   rownames(rows) <- NULL
   rows
+}
+
+# Per cent of the test digits that each setting recognises in each run.
+digits_accuracy <- function(x) {
+  predicted <- digit_predictions(x)
+  hit <- mapply(function(run, p) 100 * mean(p == x$tests[[test_key("usps", run)]]$group), predicted$run, predicted$predicted)
+  data.frame(predicted[c("method", "setting", "run")], accuracy = hit)
 }
 
 # The paper's numbers for a method, NA where it has none.

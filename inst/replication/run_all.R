@@ -61,7 +61,7 @@ witness_grid <- function() {
 # And, with what was chosen of these and averaged, two scores: `tune usps_score`.
 score_grid <- function() {
   chosen <- readRDS(file.path(store, "tuned.rds"))$usps[["DL-FUMI, witnesses"]]$parameters
-  grid <- data.frame(chosen[names(chosen) != "control"], n_start = 8, combine = "average", score = c("ratio", "difference"))
+  grid <- data.frame(chosen[setdiff(names(chosen), c("control", "score"))], n_start = 8, combine = "average", score = c("ratio", "difference"))
   grid$control <- list(chosen$control, chosen$control)
   grid
 }

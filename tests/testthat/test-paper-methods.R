@@ -33,3 +33,12 @@ test_that("larger dictionaries were tried for the digits, and none is better by 
   expect_identical(sum(larger$chosen), 1L)
   expect_lt(max(larger$mean), first$mean[first$chosen])
 })
+
+test_that("the score of the row with witnesses is the one that held-out training bags prefer", {
+  tuned <- stored("tuned.rds")
+  tried <- tuned$usps_score[["DL-FUMI, witnesses"]]$tried
+  score <- tuned$usps[["DL-FUMI, witnesses"]]$parameters$score
+  expect_lte(nrow(tried) + nrow(tuned$usps[["DL-FUMI, witnesses"]]$tried), 12)
+  expect_identical(which.max(tried$mean), which(tried$chosen))
+  expect_match(tried$configuration[tried$chosen], paste("score", score))
+})

@@ -108,7 +108,7 @@ rerun <- function(name, unit, methods) {
 
 test_that("a stored replicate of each experiment can be had again", {
   skip_on_cran()
-  rerun("usps", 3, c("DL-FUMI", "DL-FUMI, exact codes", "mi-SVM", "EM-DD", "DMIL", "MI-ACE"))
+  rerun("usps", 3, c("DL-FUMI", "DL-FUMI, exact codes", "DL-FUMI, witnesses", "mi-SVM", "EM-DD", "DMIL", "MI-ACE"))
   rerun("olivetti_eyeglasses", 1, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
   rerun("olivetti_person", 7, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
 })
