@@ -5,8 +5,10 @@ instance_scale <- function(x, normalize) {
   if (normalize == "unit") .Call(ffi_unit_scale, x) else rep(1, ncol(x))
 }
 
-portable <- function() {
-  identical(getOption("fumi.simd", Sys.getenv("FUMI_SIMD")), "portable")
+# Which inner loops the core may run at most, as fumi_choose_kernel() takes it; 0: any.
+simd <- function() {
+  asked <- getOption("fumi.simd", Sys.getenv("FUMI_SIMD"))
+  if (identical(asked, "portable")) 1L else if (identical(asked, "avx2")) 2L else 0L
 }
 
 # Remembers the process that loaded the package.

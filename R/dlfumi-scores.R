@@ -13,7 +13,7 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL,
                               scale = instance_scale(x, object$normalize)) {
   lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
   out <- .Call(ffi_dlfumi_confidence, x, scale, unname(object$dictionary), object$n_target, lambda, coding == "separate",
-               if (is.null(coding_steps)) 0L else coding_steps, nonneg_codes(object), portable(), n_threads())
+               if (is.null(coding_steps)) 0L else coding_steps, nonneg_codes(object), simd(), n_threads())
   check_status(out$status)
   if (!all(is.finite(out$confidence)))
     stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
@@ -89,7 +89,7 @@ code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rl
   lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
   out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,
                if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call),
-               nonneg_codes(object), portable(), n_threads())
+               nonneg_codes(object), simd(), n_threads())
   check_status(out$status, call)
   rownames(out$codes) <- colnames(object$dictionary)
   out$codes

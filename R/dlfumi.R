@@ -133,6 +133,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
   spec$nonneg <- check_choice(nonneg, c("none", "codes", "dictionary", "both"), "nonneg")
   spec$combine <- check_choice(combine, c("best", "average"), "combine")
+  spec$witnesses <- check_count(witnesses, "witnesses", min = 0)
   spec$score <- check_choice(score, c("ratio", "difference"), "score")
   spec$n_start <- check_count(n_start, "n_start")
   spec$keep_background <- check_flag(keep_background, "keep_background")
@@ -145,7 +146,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$weight <- unname(known$bag_weights)[b$bag]
   spec$prior <- known$instance_prior[b$order[seq_len(b$n_positive)]]
   spec$given <- c(given, known)
-  spec$witnesses <- check_witnesses(witnesses, b, spec)
+  check_witnesses(b, spec)
   if (spec$witnesses > 0) spec$prior <- find_witnesses(b, spec, progress, rlang::current_env())
   dlfumi_bridge(b, spec, init, progress)
 }
@@ -202,7 +203,7 @@ dlfumi_par <- function(spec) {
   c(match(control$variant, c("paper", "matlab", "exact")) - 1,
     match(control$solver, c("ista", "active")) - 1,
     match(control$dead, c("resample", "keep", "drop")) - 1,
-    spec$n_target, control$inner, control$max_iter, control$variant == "matlab", portable(),
+    spec$n_target, control$inner, control$max_iter, control$variant == "matlab", simd(),
     spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap, n_threads(control$threads),
     nonneg_codes(spec), nonneg_atoms(spec))
 }

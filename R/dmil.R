@@ -197,7 +197,7 @@ kernel_span <- function(gram, call) {
 }
 
 dmil_clusters <- function(x, draw, max_iter, call) {
-  clusters <- .Call(ffi_kmeans, x, rep(1, ncol(x)), 0L, draw, max_iter, portable())
+  clusters <- .Call(ffi_kmeans, x, rep(1, ncol(x)), 0L, draw, max_iter, simd())
   check_status(clusters$status, call)
   clusters
 }
@@ -224,7 +224,7 @@ dmil_start <- function(b, data, spec, draw, call) {
 
 # The order is that of read_dmil_param() in src/r_glue.c.
 dmil_par <- function(spec) {
-  c(match(spec$pool, c("noisy-or", "gmean")) - 1, spec$max_iter, portable(), spec$exponent, spec$beta,
+  c(match(spec$pool, c("noisy-or", "gmean")) - 1, spec$max_iter, simd(), spec$exponent, spec$beta,
     spec$lambda, spec$tol)
 }
 
@@ -246,7 +246,7 @@ dmil_run <- function(data, start, spec, report = NULL, call = rlang::caller_env(
 # Sorts atoms by the energy they carry in the bags that they represent, and gives each the sign
 # that makes its codes positive on balance.
 tidy_dmil <- function(fit, data, spec) {
-  out <- .Call(ffi_dmil_code, data$x, data$scale, fit$dictionary, NULL, NULL, spec$lambda, portable())
+  out <- .Call(ffi_dmil_code, data$x, data$scale, fit$dictionary, NULL, NULL, spec$lambda, simd())
   check_status(out$status)
   codes <- out$codes[, data$represented, drop = FALSE]
   atom <- order(-rowSums(codes^2))
@@ -298,12 +298,12 @@ dmil_code <- function(object, x, member = object) {
   spec <- object$spec
   if (is.null(spec$kernel)) {
     out <- .Call(ffi_dmil_code, x, instance_scale(x, spec$normalize), unname(member$dictionary), NULL,
-                 NULL, spec$lambda, portable())
+                 NULL, spec$lambda, simd())
   } else {
     x <- scaled_columns(x, spec$normalize)
     out <- .Call(ffi_dmil_code, kernel_columns(object$kernel, object$support, x), rep(1, ncol(x)),
                  unname(member$coefficients), member$gram, kernel_norm2(object$kernel, x), spec$lambda,
-                 portable())
+                 simd())
   }
   check_status(out$status)
   out

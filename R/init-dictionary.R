@@ -32,7 +32,7 @@ paper_start <- function(b, scale, spec, draw, call) {
   subset <- function(t) drawn[(t - 1) * size + seq_len(size)]
   target <- vapply(seq_len(spec$n_target), function(t) .Call(ffi_sum_columns, b$x, scale, subset(t)),
                    numeric(nrow(b$x)))
-  clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, portable())
+  clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, simd())
   check_status(clusters$status, call)
   check_n_distinct(clusters$n_distinct, spec, call)
   dictionary <- unit_columns(bound_atoms(cbind(matrix(target, nrow(b$x)), clusters$centres), spec, call))
@@ -44,7 +44,7 @@ check_distinct_negatives <- function(b, scale, spec, call) {
   negative <- which(!in_positive(b))
   for (n in unique(c(min(2 * spec$n_background, length(negative)), length(negative)))) {
     some <- negative[seq_len(n)]
-    seeds <- .Call(ffi_kmeans, b$x[, some, drop = FALSE], scale[some], 0L, rep(.5, spec$n_background), 0L, portable())
+    seeds <- .Call(ffi_kmeans, b$x[, some, drop = FALSE], scale[some], 0L, rep(.5, spec$n_background), 0L, simd())
     check_status(seeds$status, call)
     if (seeds$n_distinct == spec$n_background) return(invisible())
   }
@@ -105,7 +105,7 @@ check_init_matrix <- function(x, name, nrow, ncol, call) {
 # NULL for shards, whose workers compute them.
 start_codes <- function(b, scale, spec, dictionary, call) {
   if (inherits(b, "bag_shards")) return(NULL)
-  out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, portable())
+  out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, simd())
   check_status(out$status, call)
   bound_codes(out$codes, spec)
 }

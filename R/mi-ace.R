@@ -126,7 +126,7 @@ mi_ace_start <- function(problem, draws, spec, call) {
 }
 
 whitened_centres <- function(w, draws, call) {
-  clusters <- .Call(ffi_kmeans, w, rep(1, ncol(w)), 0L, draws, 50L, portable())
+  clusters <- .Call(ffi_kmeans, w, rep(1, ncol(w)), 0L, draws, 50L, simd())
   check_status(clusters$status, call)
   clusters$centres[, seq_len(clusters$n_distinct), drop = FALSE]
 }

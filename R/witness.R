@@ -6,9 +6,8 @@
 witness_folds <- 5
 witness_starts <- 2
 
-check_witnesses <- function(n, b, spec, call = rlang::caller_env()) {
-  n <- check_count(n, "witnesses", min = 0, call = call)
-  if (n == 0) return(n)
+check_witnesses <- function(b, spec, call = rlang::caller_env()) {
+  if (spec$witnesses == 0) return(invisible())
   if (inherits(b, "bag_shards"))
     stop_fumi("`witnesses` must be 0 for bags in parts.", class = "no_meaning", call = call)
   n_bags <- sum(b$label)
@@ -17,7 +16,6 @@ check_witnesses <- function(n, b, spec, call = rlang::caller_env()) {
   if (spec$n_target > n_seen)
     stop_fumi("`n_target` must be at most the number of positive bags that a fit sees when `witnesses` are looked for (",
               n_seen, "), not ", spec$n_target, ".", call = call)
-  n
 }
 
 # What is known of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness, else 0.

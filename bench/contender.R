@@ -20,8 +20,8 @@ run <- list(
     bags, n_target = n_target, n_background = n_background, lambda = lambda, beta = beta, gamma = gamma,
     init = start, control = fumi::dlfumi_control(max_iter = n_iter[["core"]], tol = 0),
     progress = FALSE))$objective$objective)
-run$portable <- run$threads <- run$reference <- run$core
-if (asked[1] == "portable") options(fumi.simd = "portable")
+run$avx2 <- run$portable <- run$threads <- run$reference <- run$core
+if (asked[1] %in% c("portable", "avx2")) options(fumi.simd = asked[1])
 if (asked[1] == "threads") options(fumi.threads = 2)
 
 # Share of the samples of a profile that are neither in .Call() nor in a function that calls it:

@@ -12,8 +12,9 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double flops(double *sum) {
-  enum { CHAINS = 12, STEPS = 5000000 };
+enum { CHAINS = 12, STEPS = 5000000 };
+
+static double flops_avx2(double *sum) {
   __m256d a[CHAINS], x = _mm256_set1_pd(1.0000001), y = _mm256_set1_pd(1e-9);
   for (int i = 0; i < CHAINS; i++) a[i] = _mm256_set1_pd(i);
   const double start = seconds();
@@ -22,6 +23,22 @@ static double flops(double *sum) {
   const double used = seconds() - start;
   for (int i = 0; i < CHAINS; i++) *sum += a[i][0];
   return 8.0 * CHAINS * STEPS / used;
+}
+
+__attribute__((target("avx512f"))) static double flops_avx512(double *sum) {
+  __m512d a[CHAINS], x = _mm512_set1_pd(1.0000001), y = _mm512_set1_pd(1e-9);
+  for (int i = 0; i < CHAINS; i++) a[i] = _mm512_set1_pd(i);
+  const double start = seconds();
+  for (int n = 0; n < STEPS; n++)
+    for (int i = 0; i < CHAINS; i++) a[i] = _mm512_fmadd_pd(a[i], x, y);
+  const double used = seconds() - start;
+  for (int i = 0; i < CHAINS; i++) *sum += a[i][0];
+  return 16.0 * CHAINS * STEPS / used;
+}
+
+/* By the widest vectors that the processor has. */
+static double flops(double *sum) {
+  return __builtin_cpu_supports("avx512f") ? flops_avx512(sum) : flops_avx2(sum);
 }
 
 static double bandwidth(const double *x, size_t n, double *sum) {

@@ -123,7 +123,7 @@ static void fuzz_fit(bytes *b, const fumi_host *host, const recorder *r) {
   par.solver = par.variant == DLFUMI_EXACT ? (dlfumi_solver)between(b, 0, 1) : DLFUMI_ISTA;
   par.dead = (dlfumi_dead)between(b, DLFUMI_RESAMPLE, DLFUMI_DROP);
   par.lambda = fabs(value(b)), par.beta = fabs(value(b)) + 1e-3, par.gamma = fabs(value(b));
-  par.psi = fabs(value(b)) + 1e-3, par.portable = between(b, 0, 1);
+  par.psi = fabs(value(b)) + 1e-3, par.simd = between(b, 0, 1);
   double *D = atoms(b, x.d, par.K), *A = values(b, (ptrdiff_t)par.K * x.N);
   par.nonneg_codes = between(b, 0, 1), par.nonneg_atoms = between(b, 0, 1);
   for (ptrdiff_t j = 0; j < (ptrdiff_t)par.K * x.N && par.nonneg_codes; j++) A[j] = fabs(A[j]);
@@ -143,10 +143,10 @@ static void fuzz_fit(bytes *b, const fumi_host *host, const recorder *r) {
 
 static void fuzz_code(bytes *b, const fumi_host *host, const recorder *r) {
   const fumi_data x = data(b, 0, 1);
-  const int K = between(b, 1, 8), nonneg = between(b, 0, 1), portable = between(b, 0, 1);
+  const int K = between(b, 1, 8), nonneg = between(b, 0, 1), simd = between(b, 0, 1);
   double *A = doubles((ptrdiff_t)K * x.N), gap = 0;
   const fumi_status status = fumi_code(&x, K, atoms(b, x.d, K), fabs(value(b)), between(b, 0, 5),
-                                       nonneg, portable, 1, A, &gap, host);
+                                       nonneg, simd, 1, A, &gap, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status != FUMI_OK) return;
   HOLDS(all_finite(A, (ptrdiff_t)K * x.N) && isfinite(gap));
@@ -215,7 +215,7 @@ static void fuzz_dmil(bytes *b, const fumi_host *host, const recorder *r) {
   dmil_bags bags = {0, bag_numbers(b, x.N, &bags.n), NULL};
   bags.positive = labels(b, bags.n);
   const dmil_param par = {.pool = (dmil_pool)between(b, 0, 1), .K = K, .max_iter = 3,
-                          .portable = between(b, 0, 1), .exponent = fabs(value(b)) + 1e-3,
+                          .simd = between(b, 0, 1), .exponent = fabs(value(b)) + 1e-3,
                           .beta = fabs(value(b)) + 1e-3, .lambda = fabs(value(b)), .tol = 1e-5};
   double *D = atoms(b, x.d, K), *A = doubles((ptrdiff_t)K * x.N), *e = doubles(x.N);
   dmil_state s = {.D = copied(D, (ptrdiff_t)x.d * K), .trace = doubles(DMIL_TERMS * 4),
@@ -225,7 +225,7 @@ static void fuzz_dmil(bytes *b, const fumi_host *host, const recorder *r) {
   HOLDS(ended(status) || excused(status, r));
   if (!ended(status)) return;
   HOLDS(all_finite(s.D, (ptrdiff_t)x.d * K) && all_finite(s.trace, DMIL_TERMS * (1 + s.n_iter)));
-  status = dmil_code(&x, K, s.D, NULL, NULL, par.lambda, par.portable, A, e, host);
+  status = dmil_code(&x, K, s.D, NULL, NULL, par.lambda, par.simd, A, e, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status != FUMI_OK) return;
   HOLDS(all_finite(A, (ptrdiff_t)K * x.N));

@@ -176,7 +176,7 @@ typedef struct {
 
 static inline dlfumi_param default_param(int T, int M) {
   return (dlfumi_param){.variant = DLFUMI_PAPER, .solver = DLFUMI_ACTIVE, .dead = DLFUMI_KEEP,
-                        .T = T, .M = M, .K = T + M, .inner = 5, .max_iter = 3, .portable = 1,
+                        .T = T, .M = M, .K = T + M, .inner = 5, .max_iter = 3, .simd = 1,
                         .lambda = .01, .beta = 2, .gamma = .1, .psi = 1.5, .gap = 1e-10};
 }
 

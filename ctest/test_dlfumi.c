@@ -75,10 +75,10 @@ static void check_objective(problem q) {
 static void with_problems(void (*check)(problem)) {
   for (int s = 0; s < N_SHAPES; s++)
     for (int matlab = 0; matlab <= 1; matlab++)
-      for (int portable = 0; portable <= 3; portable++) {
-        problem q = portable > 1 ? bounded_problem(SHAPES[s]) : random_problem(SHAPES[s]);
+      for (int simd = 0; simd <= 5; simd++) {
+        problem q = simd > 2 ? bounded_problem(SHAPES[s]) : random_problem(SHAPES[s]);
         q.par.variant = matlab ? DLFUMI_MATLAB : DLFUMI_PAPER;
-        q.par.portable = portable % 2;
+        q.par.simd = simd % 3;
         check(q);
         arena_release();
       }
@@ -132,7 +132,7 @@ static void test_threads(void) {
       const shape z = s == 0 ? (shape){5, 2, 3, 300, 900} : SHAPES[s];
       problem q = s % 2 ? bounded_problem(z) : random_problem(z);
       q.par.variant = (dlfumi_variant)variant;
-      q.par.portable = s % 2;
+      q.par.simd = s % 3;
       problem one = twin(&q);
       recorder first = {0};
       CHECK(fit(&one, &first) == FUMI_MAXIT);

@@ -149,7 +149,7 @@ static void check_dmil(const fumi_data *x, const fumi_host *host) {
   fill_bags(bag, label);
   const dmil_bags bags = {N / 5, bag, label};
   for (int pool = DMIL_NOISY_OR; pool <= DMIL_GMEAN; pool++) {
-    const dmil_param par = {.pool = (dmil_pool)pool, .K = M, .max_iter = 3, .portable = 1,
+    const dmil_param par = {.pool = (dmil_pool)pool, .K = M, .max_iter = 3, .simd = 1,
                             .exponent = 5, .beta = 1, .lambda = .05};
     dmil_state s = {.D = random_atoms(d, M), .trace = doubles(DMIL_TERMS * 4), .n_dead = n_dead};
     const fumi_status status = dmil_fit(x, &bags, &par, &s, host);

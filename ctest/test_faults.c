@@ -94,7 +94,7 @@ static int *alternating(int n) {
   return label;
 }
 
-static const dmil_param DMIL = {.pool = DMIL_NOISY_OR, .K = 4, .max_iter = 3, .portable = 1,
+static const dmil_param DMIL = {.pool = DMIL_NOISY_OR, .K = 4, .max_iter = 3, .simd = 1,
                                 .exponent = 5, .beta = 1, .lambda = .05};
 
 static fumi_status run_dmil_fit(const fumi_host *host) {

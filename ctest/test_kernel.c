@@ -6,7 +6,7 @@
 static const fumi_kernel *kernel;
 
 static int tiles_of(int n) { return (n + kernel->lanes - 1) / kernel->lanes; }
-static int panels_of(int rows) { return (rows + FUMI_PANEL - 1) / FUMI_PANEL * FUMI_PANEL; }
+static int panels_of(int rows) { return (rows + kernel->panel - 1) / kernel->panel * kernel->panel; }
 
 /* Agreement relative to the sizes of the terms that were summed. */
 static void check_sum(double actual, double expected, double size) {
@@ -304,8 +304,8 @@ static void test_panel(void) {
       fumi_panel(kernel, rows, cols, C, ldc, panel);
       for (int k = 0; k < all; k++)
         for (int j = 0; j < cols * copies; j++) {
-          const int first = k / FUMI_PANEL * FUMI_PANEL, r = k % FUMI_PANEL;
-          const double c = panel[copies * (first * cols + FUMI_PANEL * (j / copies) + r) + j % copies];
+          const int first = k / kernel->panel * kernel->panel, r = k % kernel->panel;
+          const double c = panel[copies * (first * cols + kernel->panel * (j / copies) + r) + j % copies];
           CHECK(c == (k < rows ? C[k + ldc * (j / copies)] : 0));
         }
       arena_release();
@@ -322,12 +322,13 @@ static void test_sizes(void) {
 
 static void test_choice(void) {
   CHECK(strcmp(fumi_choose_kernel(1)->name, "portable") == 0);
+  CHECK(fumi_choose_kernel(2)->lanes <= 12);
   CHECK(FUMI_MAX_LANES % kernel->lanes == 0);
+  CHECK(fumi_choose_kernel(0)->lanes >= kernel->lanes);
 }
 
 int main(void) {
-  for (int portable = 1; portable >= 0; portable--) {
-    kernel = fumi_choose_kernel(portable);
+  for (int i = 0; (kernel = fumi_kernel_at(i)); i++) {
     RUN(test_choice);
     RUN(test_project);
     RUN(test_accumulate);
@@ -338,8 +339,8 @@ int main(void) {
     RUN(test_peak);
     RUN(test_ista);
     RUN(test_ista_positive);
+    RUN(test_panel);
   }
-  RUN(test_panel);
   RUN(test_sizes);
   return mu_report();
 }

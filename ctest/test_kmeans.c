@@ -9,11 +9,11 @@ typedef struct {
   double *C;
 } clusters;
 
-static clusters run_kmeans(const fumi_data *x, int M, const double *u, int portable) {
+static clusters run_kmeans(const fumi_data *x, int M, const double *u, int simd) {
   recorder r = {0};
   const fumi_host host = host_of(&r);
   clusters c = {.C = doubles((ptrdiff_t)x->d * M)};
-  c.status = fumi_kmeans(x, M, u, MAX_ITER, portable, c.C, &c.n_distinct, &host);
+  c.status = fumi_kmeans(x, M, u, MAX_ITER, simd, c.C, &c.n_distinct, &host);
   return c;
 }
 
@@ -49,13 +49,13 @@ static fumi_data blobs(int d, int M, int size, double *centre) {
 }
 
 static void test_separated_clusters(void) {
-  for (int portable = 0; portable <= 1; portable++)
+  for (int simd = 0; simd <= 2; simd++)
     for (int M = 1; M <= 6; M++)
       for (int repeat = 0; repeat < 5; repeat++) {
         const int d = 4;
         double *centre = doubles(d * M);
         const fumi_data x = blobs(d, M, 40, centre);
-        const clusters c = run_kmeans(&x, M, draws(M), portable);
+        const clusters c = run_kmeans(&x, M, draws(M), simd);
         CHECK(c.status == FUMI_OK && c.n_distinct == M);
         for (int k = 0; k < M; k++)
           CHECK_NEAR(nearest2(d, M, c.C, fumi_ccol(centre, d, k)), 0, 1e-3);

@@ -318,25 +318,25 @@ static double largest_eigenvalue_of(int d, int K, const double *D) {
 }
 
 /* ISTA as the paper prints it settles at the lasso with lambda times the eigenvalue. */
-static void check_code(int d, int K, int N, int portable) {
+static void check_code(int d, int K, int N, int simd) {
   const fumi_data x = random_data(d, 0, N);
   const double *D = random_atoms(d, K), lambda = .01;
   double *exact = doubles((ptrdiff_t)K * N), *ista = doubles((ptrdiff_t)K * N), gap, no_gap;
   recorder r = {0};
   const fumi_host host = host_of(&r);
-  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, nonneg, portable, 2, exact,
+  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, nonneg, simd, 2, exact,
                   &gap, &host) == FUMI_OK);
-  CHECK(fumi_code(&x, K, D, lambda, 4000, nonneg, portable, 2, ista, &no_gap, &host) == FUMI_OK);
+  CHECK(fumi_code(&x, K, D, lambda, 4000, nonneg, simd, 2, ista, &no_gap, &host) == FUMI_OK);
   CHECK_NEAR(worst_difference(exact, ista, (ptrdiff_t)K * N), 0, 1e-9);
   CHECK(gap <= 1e-9 && no_gap == 0);
   arena_release();
 }
 
 static void test_code(void) {
-  for (int portable = 0; portable <= 1; portable++) {
-    check_code(1, 1, 1, portable);
-    check_code(30, 1, 7, portable);
-    check_code(30, 6, 130, portable);
+  for (int simd = 0; simd <= 2; simd++) {
+    check_code(1, 1, 1, simd);
+    check_code(30, 1, 7, simd);
+    check_code(30, 6, 130, simd);
   }
 }
 

@@ -16,19 +16,19 @@ static double worst_gradient(const fumi_data *x, int K, int k0, const double *D,
   return worst;
 }
 
-static double *start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
+static double *start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
                            fumi_status expected) {
   recorder r = {0};
   const fumi_host host = host_of(&r);
   double *A = doubles((ptrdiff_t)K * x->N);
-  CHECK(dlfumi_start_codes(x, T, K, D, portable, A, &host) == expected);
+  CHECK(dlfumi_start_codes(x, T, K, D, simd, A, &host) == expected);
   return A;
 }
 
 /* Least squares, with codes of a size that the instances explain. */
 static void check_codes(const fumi_data *x, int T, int K, const double *D, double tolerance) {
-  for (int portable = 0; portable <= 1; portable++) {
-    const double *A = start_codes(x, T, K, D, portable, FUMI_OK);
+  for (int simd = 0; simd <= 2; simd++) {
+    const double *A = start_codes(x, T, K, D, simd, FUMI_OK);
     for (int i = 0; i < x->N; i++) {
       const int k0 = i < x->N_pos ? 0 : T;
       const double *a = fumi_ccol(A, K, i);

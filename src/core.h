@@ -60,6 +60,7 @@ static inline const double *fumi_ccol(const double *A, int nrow, int j) {
 typedef struct {
   const char *name;
   int lanes, copies; /* of a coefficient in a panel: as many as a vector takes that is not loaded from one */
+  int panel;         /* rows of a panel */
   /* B = D'X for n instances, column i times scale[i]; B has `rows` rows a tile */
   void (*project)(int d, int n, int K, const double *X, const double *scale, const double *D,
                   double *B, int rows);
@@ -86,9 +87,12 @@ typedef struct {
   double (*peak)(int K, const double *q); /* the largest |q_k| */
 } fumi_kernel;
 
-enum { FUMI_MAX_LANES = 12, FUMI_PANEL = 4 };
+enum { FUMI_MAX_LANES = 24 };
 
-const fumi_kernel *fumi_choose_kernel(int portable);
+/* kernels by the width of their vectors: portable, AVX2, AVX-512; NULL for one that this processor has not */
+const fumi_kernel *fumi_kernel_at(int i);
+/* simd, here and below: 0 for the widest that this processor has, n for the n-th at most */
+const fumi_kernel *fumi_choose_kernel(int simd);
 static inline ptrdiff_t fumi_at(int lanes, int rows, int k, int i) {
   return ((ptrdiff_t)(i / lanes) * rows + k) * lanes + i % lanes;
 }
@@ -96,7 +100,7 @@ int fumi_block_size(int d);
 int fumi_padded(int d);
 /* what a threshold l takes off below 0: codes that must not be negative lose all */
 static inline double fumi_below(double l, int nonneg) { return nonneg ? -DBL_MAX : -l; }
-/* rows of coefficients in panels of 4, as the ISTA kernels read them, and the doubles that they take */
+/* rows of coefficients in panels, as the ISTA kernels read them, and the doubles that they take */
 void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc, double *panel);
 ptrdiff_t fumi_panel_size(const fumi_kernel *kernel, int rows, int cols);
 
@@ -191,12 +195,12 @@ double fumi_coder_work(const fumi_coder *c, int d);
 
 /* codes of every instance on D, K x N */
 fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,
-                      int portable, int threads, double *A, double *worst_gap, const fumi_host *host);
+                      int simd, int threads, double *A, double *worst_gap, const fumi_host *host);
 
 /* ---- core_kmeans.c ---------------------------------------------------------- */
 /* centres C (d x M) of all instances of x; u: M uniform draws for the k-means++
  * seeds. *n_distinct < M if there are fewer distinct instances. */
-fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int portable,
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
                         double *C, int *n_distinct, const fumi_host *host);
 
 /* ---- core_dlfumi.c: DL-FUMI -------------------------------------------------- */
@@ -208,7 +212,7 @@ typedef struct {
   dlfumi_variant variant;
   dlfumi_solver solver;
   dlfumi_dead dead;
-  int T, M, K, inner, max_iter, absolute_tol, portable, threads;
+  int T, M, K, inner, max_iter, absolute_tol, simd, threads;
   int nonneg_codes, nonneg_atoms; /* they must not be negative, and are not at the start */
   double lambda, beta, gamma, psi, tol, gap;
   const double *weight; /* of each instance, beside psi; NULL: 1 */
@@ -279,14 +283,14 @@ fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step
 
 /* ---- core_start.c ------------------------------------------------------------- */
 /* codes of the start: least squares on D (positive bags) and on D- (negative) */
-fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
                                double *A, const fumi_host *host);
 
 /* ---- core_confidence.c ---------------------------------------------------------- */
 /* eq. 7 for each instance, and r_bg = ||x - D- a-||^2; separate: a- codes x on D- alone */
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
                               double lambda_separate, int separate, int steps, int nonneg,
-                              int portable, int threads, double *confidence, double *r_bg, const fumi_host *host);
+                              int simd, int threads, double *confidence, double *r_bg, const fumi_host *host);
 
 /* ---- core_dd.c: diverse density and EM-DD ------------------------------------ */
 typedef enum { DD_NOISY_OR, DD_MOST_LIKELY_CAUSE } dd_model;
@@ -326,7 +330,7 @@ typedef enum { DMIL_NOISY_OR, DMIL_GMEAN } dmil_pool;
 
 typedef struct {
   dmil_pool pool;
-  int K, max_iter, portable;
+  int K, max_iter, simd;
   double exponent, beta, lambda, tol;
 } dmil_param;
 
@@ -356,7 +360,7 @@ fumi_status dmil_step(const fumi_data *x, const dmil_bags *bags, const dmil_para
 /* codes (K x N) and e = ||x - D a||^2. G, norm2: NULL, or <d_k, d_l> and ||x||^2 when D
  * and X are such that D'X are the inner products but D'D and X'X are not (a kernel) */
 fumi_status dmil_code(const fumi_data *x, int K, const double *D, const double *G,
-                      const double *norm2, double lambda, int portable, double *A, double *e,
+                      const double *norm2, double lambda, int simd, double *A, double *e,
                       const fumi_host *host);
 
 #endif

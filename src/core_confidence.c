@@ -38,11 +38,11 @@ static void confidence_task(void *ctx, int thread, int group, int j) {
 
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
                               double lambda_separate, int separate, int steps, int nonneg,
-                              int portable, int threads, double *confidence, double *r_bg, const fumi_host *host) {
+                              int simd, int threads, double *confidence, double *r_bg, const fumi_host *host) {
   const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
   confidence_work w = {.x = x, .T = T, .separate = separate, .confidence = confidence, .r_bg = r_bg};
-  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(portable), K, D, host);
+  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(simd), K, D, host);
   if (status != FUMI_OK) return status;
   const double *G = w.block->G;
   status = fumi_coder_init(w.joint, w.block->kernel, K, G, K, lambda, steps, nonneg, host);

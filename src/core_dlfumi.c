@@ -63,7 +63,7 @@ static double weight_of(const dlfumi_param *par, int positive, int i) {
 
 static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
   const ptrdiff_t nb = fumi_block_size(w->x->d), K = w->par->K, T = w->par->T;
-  const fumi_kernel *kernel = fumi_choose_kernel(w->par->portable);
+  const fumi_kernel *kernel = fumi_choose_kernel(w->par->simd);
   v->w = w;
   fumi_status status = v == w->worker ? fumi_block_init(&v->block, w->x, kernel, w->par->K, w->host)
                                       : fumi_block_twin(&v->block, &w->worker->block, w->host);
@@ -97,7 +97,7 @@ static fumi_status groups_init(dlfumi_work *w) {
 static fumi_status work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par, double *A,
                              const fumi_host *host) {
   const int K = par->K, T = par->T, M = par->M;
-  const fumi_kernel *kernel = fumi_choose_kernel(par->portable);
+  const fumi_kernel *kernel = fumi_choose_kernel(par->simd);
   memset(w, 0, sizeof *w);
   w->x = x, w->par = par, w->A = A, w->host = host;
   double **arrays[] = {&w->G, &w->eigen, &w->H_negative, &w->H_background, &w->H_target,
@@ -472,7 +472,7 @@ static fumi_status update_init(dlfumi_update *f, const dlfumi_keeper *keeper, co
                                dlfumi_state *s, const fumi_host *host) {
   const ptrdiff_t d = keeper->d, K = par->K, MT = (ptrdiff_t)par->M * par->T;
   *f = (dlfumi_update){.d = keeper->d, .par = par, .keeper = keeper, .s = s,
-                       .kernel = fumi_choose_kernel(par->portable)};
+                       .kernel = fumi_choose_kernel(par->simd)};
   double **arrays[] = {&f->G, &f->D_old, &f->cosine, &f->product, &f->numerator, &f->coef};
   const ptrdiff_t sizes[] = {K * K, d * K, MT, MT, d, K};
   f->every = host->alloc(host->ctx, (size_t)K, sizeof(int));

@@ -32,9 +32,9 @@ typedef struct {
 } dmil_coder;
 
 static fumi_status coder_init(dmil_coder *c, const fumi_data *x, int K, const double *D,
-                              double lambda, int portable, const fumi_host *host) {
+                              double lambda, int simd, const fumi_host *host) {
   *c = (dmil_coder){.x = x, .host = host, .K = K, .lambda = lambda, .D = D};
-  fumi_status status = fumi_block_init(&c->block, x, fumi_choose_kernel(portable), K, host);
+  fumi_status status = fumi_block_init(&c->block, x, fumi_choose_kernel(simd), K, host);
   if (status == FUMI_OK) status = fumi_lasso_init(&c->lasso, c->block.kernel, K, host);
   c->norm2 = c->block.norm2;
   c->block.D = D;
@@ -89,10 +89,10 @@ static void residuals(dmil_coder *c) {
 }
 
 fumi_status dmil_code(const fumi_data *x, int K, const double *D, const double *G,
-                      const double *norm2, double lambda, int portable, double *A, double *e,
+                      const double *norm2, double lambda, int simd, double *A, double *e,
                       const fumi_host *host) {
   dmil_coder c;
-  fumi_status status = coder_init(&c, x, K, D, lambda, portable, host);
+  fumi_status status = coder_init(&c, x, K, D, lambda, simd, host);
   c.G = fumi_doubles(host, (ptrdiff_t)K * K);
   if (status != FUMI_OK || !c.G) return FUMI_ENOMEM;
   c.A = A;
@@ -130,7 +130,7 @@ static fumi_status work_init(dmil_work *f, const fumi_data *x, const dmil_bags *
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     if (!(*arrays[i] = fumi_doubles(host, sizes[i]))) return FUMI_ENOMEM;
   f->size = host->alloc(host->ctx, (size_t)n, sizeof(int));
-  fumi_status status = coder_init(&f->c, x, par->K, f->D, par->lambda, par->portable, host);
+  fumi_status status = coder_init(&f->c, x, par->K, f->D, par->lambda, par->simd, host);
   f->c.G = fumi_doubles(host, K * K);
   f->c.A = fumi_doubles(host, K * N);
   f->c.e = fumi_doubles(host, N);

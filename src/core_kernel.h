@@ -6,17 +6,21 @@
  *   VEC        doubles in a vector; a row of a tile is LANES = 3 VEC instances
  *   COPIES     times that a panel holds a coefficient, and COEFFICIENT, a vector of it: where there is no
  *              instruction to load one number into a whole vector, all of it is in the panel
+ *   PANEL      rows of a panel of coefficients, and PANEL_ROWS(DO), that many DO()
  *   VMIN, VMAX elementwise minimum and maximum of two vectors
  *   VSPLAT     a vector of one number
  *   VFMA       a + b * c, fused where the instruction set can
+ *   HOLD       keeps a vector that was loaded in its register, where a compiler would load it for each use
  *   VSUMS      the sums over each of four vectors, into an array
  *
- * Each kernel keeps a 4 x 3 tile of vector accumulators in registers: rows s0..s3,
+ * Each kernel keeps a 4 x 3 tile of vector accumulators in registers, or PANEL x 3: rows s0, s1, ...,
  * columns a, b, c. They are named variables, not arrays, because compilers at -O2
  * leave arrays in memory. */
 
 typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
 typedef double NAME(tile_vector) __attribute__((vector_size(8 * VEC), aligned(16), may_alias));
+#define QUAD (VEC < 4 ? VEC : 4) /* doubles of a vector for the results of four instances */
+typedef double NAME(quad_vector) __attribute__((vector_size(8 * QUAD), aligned(8), may_alias));
 #define V NAME(vector)
 #define LANES (3 * VEC)
 #define LOAD(ptr) (*(const V *)(ptr))
@@ -31,14 +35,14 @@ typedef double NAME(tile_vector) __attribute__((vector_size(8 * VEC), aligned(16
   s##r##a = VFMA(s##r##a, y, xa); s##r##b = VFMA(s##r##b, y, xb); s##r##c = VFMA(s##r##c, y, xc); }
 #define LOAD_X(ptr) const V xa = LOAD(ptr), xb = LOAD((ptr) + VEC), xc = LOAD((ptr) + 2 * VEC);
 
-/* s_r += sum_j H[r, j] in_j for a panel of four rows of coefficients */
-#define MULTIPLY_PANEL(n_in, H, in)                                           \
+/* s_r += sum_j H[r, j] in_j for the rows of a panel of coefficients */
+#define MULTIPLY_COEFFICIENT(r) MULTIPLY_VECTOR(r, COEFFICIENT(h + COPIES * r))
+#define MULTIPLY_PANEL(THESE, n_in, H, in)                                    \
   for (int j = 0; j < (n_in); j++) {                                          \
-    const double *h = (H) + (ptrdiff_t)COPIES * FUMI_PANEL * j;               \
+    const double *h = (H) + (ptrdiff_t)COPIES * PANEL * j;                    \
     const double *x = (in) + (ptrdiff_t)LANES * j;                            \
     const V xa = TILE(x), xb = TILE(x + VEC), xc = TILE(x + 2 * VEC);         \
-    MULTIPLY_VECTOR(0, COEFFICIENT(h)) MULTIPLY_VECTOR(1, COEFFICIENT(h + COPIES)) \
-    MULTIPLY_VECTOR(2, COEFFICIENT(h + 2 * COPIES)) MULTIPLY_VECTOR(3, COEFFICIENT(h + 3 * COPIES)) \
+    THESE(MULTIPLY_COEFFICIENT)                                               \
   }
 
 /* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l, that of a code that must not be
@@ -55,15 +59,19 @@ typedef double NAME(tile_vector) __attribute__((vector_size(8 * VEC), aligned(16
   STORE(o) = SOFT(s##r##a, l, low); STORE(o + VEC) = SOFT(s##r##b, l, low);   \
   STORE(o + 2 * VEC) = SOFT(s##r##c, l, low); }
 
-/* out = S_threshold(eB + H in) for up to four rows; the threshold stays in memory, because the
+#define ISTA_ROWS(THESE) {                                                    \
+  THESE(DECLARE) THESE(START)                                                 \
+  MULTIPLY_PANEL(THESE, n_in, H, in)                                          \
+  const V l = VSPLAT(threshold[0]), low = VSPLAT(threshold[1]);               \
+  THESE(FINISH) }
+
+/* out = S_threshold(eB + H in) for up to PANEL rows; the threshold stays in memory, because the
  * loop has no register left for it */
 TARGET static inline void NAME(ista_rows)(int n_in, int rows, const double *restrict H,
                                           const double *restrict in, const double *restrict eB,
                                           const double *restrict threshold, double *restrict out) {
-  ROWS(DECLARE) ROWS(START)
-  MULTIPLY_PANEL(n_in, H, in)
-  const V l = VSPLAT(threshold[0]), low = VSPLAT(threshold[1]);
-  ROWS(FINISH)
+  if (rows > 4) ISTA_ROWS(PANEL_ROWS)
+  else ISTA_ROWS(ROWS)
 }
 
 #define FINISH_LANES(r, c, at) {                                              \
@@ -75,7 +83,12 @@ TARGET static inline void NAME(ista_rows)(int n_in, int rows, const double *rest
 #define FINISH_TARGET(r) if (r < rows) {                                      \
   FINISH_LANES(r, a, 0) FINISH_LANES(r, b, VEC) FINISH_LANES(r, c, 2 * VEC) }
 
-/* out = S_{threshold p}(old + p (eB + H in)), out_p = p out, up to four rows */
+#define ISTA_TARGET_ROWS(THESE) {                                             \
+  THESE(DECLARE) THESE(START)                                                 \
+  MULTIPLY_PANEL(THESE, n_in, H, in)                                          \
+  THESE(FINISH_TARGET) }
+
+/* out = S_{threshold p}(old + p (eB + H in)), out_p = p out, up to PANEL rows */
 TARGET static inline void NAME(ista_target_rows)(int n_in, int rows, const double *restrict H,
                                                  const double *restrict in,
                                                  const double *restrict eB,
@@ -83,9 +96,8 @@ TARGET static inline void NAME(ista_target_rows)(int n_in, int rows, const doubl
                                                  const double *restrict threshold,
                                                  const double *restrict old, double *restrict out,
                                                  double *restrict out_p) {
-  ROWS(DECLARE) ROWS(START)
-  MULTIPLY_PANEL(n_in, H, in)
-  ROWS(FINISH_TARGET)
+  if (rows > 4) ISTA_TARGET_ROWS(PANEL_ROWS)
+  else ISTA_TARGET_ROWS(ROWS)
 }
 
 /* eB = eta B */
@@ -100,7 +112,7 @@ TARGET static void NAME(ista)(int K, int steps, const double *H, double eta, con
   double *eB = spare, *a = A, *next = spare + row * K;
   NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
-    for (int k = 0; k < K; k += FUMI_PANEL)
+    for (int k = 0; k < K; k += PANEL)
       NAME(ista_rows)(K, K - k, H + (ptrdiff_t)COPIES * k * K, a, eB + row * k, threshold, next + row * k);
     double *swap = a; a = next; next = swap;
   }
@@ -118,10 +130,10 @@ TARGET static void NAME(ista_positive)(int T, int M, int steps, const double *Hb
   double *eB = spare, *a = A, *next = spare + row * K;
   NAME(scale_rows)(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
-    for (int k = 0; k < M; k += FUMI_PANEL)
+    for (int k = 0; k < M; k += PANEL)
       NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)COPIES * k * K, a, eB + row * (T + k), threshold,
                       next + row * (T + k));
-    for (int t = 0; t < T; t += FUMI_PANEL)
+    for (int t = 0; t < T; t += PANEL)
       NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)COPIES * t * K, a + row * T, eB + row * t, p,
                              threshold, a + row * (K + t), next + row * (K + t), next + row * t);
     double *swap = a; a = next; next = swap;
@@ -157,7 +169,7 @@ TARGET static void NAME(quadratic)(int K, const double *G, int ldg, const double
 
 /* ---- products with X --------------------------------------------------------- */
 
-#define DOT(r) { const V y = LOAD(x##r + l);                                  \
+#define DOT(r) { V y = LOAD(x##r + l); HOLD(y)                               \
   s##r##a = VFMA(s##r##a, y, ya); s##r##b = VFMA(s##r##b, y, yb); s##r##c = VFMA(s##r##c, y, yc); }
 /* the products of the features that fill no vector */
 #define LAST_FEATURES(r, col) for (int l = whole; l < len; l++) dots[r] += x##r[l] * d##col[l];
@@ -169,11 +181,11 @@ TARGET static void NAME(quadratic)(int K, const double *G, int ldg, const double
 /* row k of B, instances i .. i + 3: (+)= scale * dots */
 TARGET static inline void NAME(put_dots)(int n, int add, const double *dots, const double *scale,
                                          double *B, int rows, int k, int i) {
-  for (int e = 0; e < 4 && n >= 4; e += VEC) {
-    double *o = B + fumi_at(LANES, rows, k, i + e);
-    const V b = LOAD(scale + e) * LOAD(dots + e);
-    if (add) STORE(o) += b;
-    else STORE(o) = b;
+  for (int e = 0; e < 4 && n >= 4; e += QUAD) {
+    NAME(quad_vector) *o = (NAME(quad_vector) *)(B + fumi_at(LANES, rows, k, i + e));
+    const NAME(quad_vector) b = *(const NAME(quad_vector) *)(scale + e) * *(const NAME(quad_vector) *)(dots + e);
+    if (add) *o += b;
+    else *o = b;
   }
   for (int r = 0; r < n && n < 4; r++) {
     double *o = B + fumi_at(LANES, rows, k, i + r);
@@ -182,8 +194,8 @@ TARGET static inline void NAME(put_dots)(int n, int add, const double *dots, con
 }
 
 /* B = D'X, scaled by instance: four instances by three atoms, lanes along the features,
- * features in chunks that stay in the first cache. Each atom column asks for one of the next four
- * instances ahead of its use. */
+ * features in chunks that stay in the first cache. The first six atoms ask for the next four instances ahead
+ * of their use, two each three; behind the last of a chunk comes the first of the next chunk. */
 TARGET static void NAME(project)(int d, int n, int K, const double *X, const double *scale,
                                  const double *D, double *B, int rows) {
   enum { CHUNK = 256 };
@@ -194,15 +206,18 @@ TARGET static void NAME(project)(int d, int n, int K, const double *X, const dou
       const int ni = n - i;
       const double *x0 = X + (ptrdiff_t)i * d + from, *x1 = ni > 1 ? x0 + d : x0,
                    *x2 = ni > 2 ? x1 + d : x0, *x3 = ni > 3 ? x2 + d : x0;
+      const double *next = ni > 4 ? x0 + (ptrdiff_t)4 * d : from + CHUNK < d ? X + from + CHUNK : x0;
+      const int n_next = ni > 4 ? ni - 4 : n;
       for (int k = 0; k < K; k += 3) {
-        const int nk = K - k;
+        const int nk = K - k, one = 2 * (k / 3) % 4;
         const double *d0 = D + (ptrdiff_t)k * d + from, *d1 = nk > 1 ? d0 + d : d0,
                      *d2 = nk > 2 ? d1 + d : d0;
-        const int next = 4 + k / 3 % 4;
-        const double *ahead = next < ni ? x0 + (ptrdiff_t)next * d : x0;
+        const double *ahead = next + (one < n_next ? (ptrdiff_t)one * d : 0),
+                     *other = next + (one + 1 < n_next ? (ptrdiff_t)(one + 1) * d : 0);
         ROWS(DECLARE) ROWS(ZERO)
         for (int l = 0; l < whole; l += VEC) {
           __builtin_prefetch(ahead + l);
+          __builtin_prefetch(other + l);
           const V ya = LOAD(d0 + l), yb = LOAD(d1 + l), yc = LOAD(d2 + l);
           ROWS(DOT)
         }
@@ -355,11 +370,12 @@ TARGET static double NAME(peak)(int K, const double *q) {
 }
 
 static const fumi_kernel NAME(kernel) = {
-    KERNEL_NAME, LANES, COPIES, NAME(project), NAME(quadratic), NAME(ista), NAME(ista_positive),
+    KERNEL_NAME, LANES, COPIES, PANEL, NAME(project), NAME(quadratic), NAME(ista), NAME(ista_positive),
     NAME(inner), NAME(accumulate), NAME(gram), NAME(correlate), NAME(peak)};
 
 #undef V
 #undef LANES
+#undef QUAD
 #undef LOAD
 #undef STORE
 #undef ROWS
@@ -367,6 +383,7 @@ static const fumi_kernel NAME(kernel) = {
 #undef ZERO
 #undef MULTIPLY_ADD
 #undef LOAD_X
+#undef MULTIPLY_COEFFICIENT
 #undef MULTIPLY_PANEL
 #undef MULTIPLY_VECTOR
 #undef TILE
@@ -375,6 +392,8 @@ static const fumi_kernel NAME(kernel) = {
 #undef FINISH
 #undef FINISH_LANES
 #undef FINISH_TARGET
+#undef ISTA_ROWS
+#undef ISTA_TARGET_ROWS
 #undef START_RESIDUAL
 #undef ADD_RESIDUAL
 #undef DOT

@@ -137,10 +137,10 @@ static fumi_status lloyd(kmeans_work *w, int max_iter, const fumi_host *host) {
   return FUMI_OK;
 }
 
-fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int portable,
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
                         double *C, int *n_distinct, const fumi_host *host) {
   kmeans_work w = {.x = x, .M = M, .C = C};
-  fumi_status status = fumi_block_init(&w.block, x, fumi_choose_kernel(portable), M, host);
+  fumi_status status = fumi_block_init(&w.block, x, fumi_choose_kernel(simd), M, host);
   w.sums = fumi_doubles(host, (ptrdiff_t)x->d * M);
   w.half_norm2 = fumi_doubles(host, M);
   w.distance2 = fumi_doubles(host, x->N);

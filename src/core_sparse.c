@@ -361,11 +361,11 @@ static void code_task(void *ctx, int thread, int group, int j) {
 }
 
 fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,
-                      int portable, int threads, double *A, double *worst_gap, const fumi_host *host) {
+                      int simd, int threads, double *A, double *worst_gap, const fumi_host *host) {
   const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
   code_work w = {.x = x, .A = A};
-  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(portable), K, D, host);
+  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(simd), K, D, host);
   if (status != FUMI_OK) return status;
   const double *G = w.block->G;
   status = fumi_coder_init(w.coder, w.block->kernel, K, G, K, lambda, steps, nonneg, host);

@@ -28,11 +28,11 @@ static fumi_status gram_factor(const fumi_block *b, int k0, double *F) {
   return FUMI_ESINGULAR;
 }
 
-fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int portable,
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
                                double *A, const fumi_host *host) {
   fumi_block b;
   double *F = fumi_doubles(host, (ptrdiff_t)K * K);
-  fumi_status status = fumi_block_init(&b, x, fumi_choose_kernel(portable), K, host);
+  fumi_status status = fumi_block_init(&b, x, fumi_choose_kernel(simd), K, host);
   if (status != FUMI_OK || !F) return FUMI_ENOMEM;
   b.D = D;
   for (int positive = 1; positive >= 0 && status == FUMI_OK; positive--) {

@@ -81,7 +81,7 @@ static dlfumi_param read_param(SEXP par, int K) {
   return (dlfumi_param){.variant = (dlfumi_variant)v[0], .solver = (dlfumi_solver)v[1],
                         .dead = (dlfumi_dead)v[2], .T = T, .M = K - T, .K = K,
                         .inner = (int)v[4], .max_iter = (int)v[5], .absolute_tol = (int)v[6],
-                        .portable = (int)v[7], .lambda = v[8], .beta = v[9], .gamma = v[10],
+                        .simd = (int)v[7], .lambda = v[8], .beta = v[9], .gamma = v[10],
                         .psi = v[11], .tol = v[12], .gap = v[13], .threads = (int)v[14],
                         .nonneg_codes = (int)v[15], .nonneg_atoms = (int)v[16]};
 }
@@ -152,7 +152,7 @@ static SEXP ffi_sum_columns(SEXP X, SEXP scale, SEXP which) {
 
 /* k-means of the instances after the first n_positive ones */
 static SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP max_iter,
-                       SEXP portable) {
+                       SEXP simd) {
   fumi_data x = read_data(X, scale, n_positive);
   const int M = Rf_length(draws), skip = x.N_pos;
   GLUE_ASSERT(TYPEOF(draws) == REALSXP && M >= 1 && skip < x.N);
@@ -161,7 +161,7 @@ static SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP max
   int n_distinct = 0;
   SEXP C = PROTECT(Rf_allocMatrix(REALSXP, x.d, M));
   const fumi_status status = fumi_kmeans(&x, M, REAL_RO(draws), Rf_asInteger(max_iter),
-                                         Rf_asLogical(portable), REAL(C), &n_distinct, &host);
+                                         Rf_asInteger(simd), REAL(C), &n_distinct, &host);
   SEXP values[] = {C, PROTECT(Rf_ScalarInteger(n_distinct)),
                    PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"centres", "n_distinct", "status"};
@@ -171,14 +171,14 @@ static SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP max
 }
 
 static SEXP ffi_dlfumi_start_codes(SEXP X, SEXP scale, SEXP n_positive, SEXP D, SEXP n_target,
-                                   SEXP portable) {
+                                   SEXP simd) {
   const fumi_data x = read_data(X, scale, n_positive);
   GLUE_ASSERT(is_matrix(D, x.d, -1));
   const fumi_host host = make_host(R_NilValue);
   SEXP A = PROTECT(Rf_allocMatrix(REALSXP, Rf_ncols(D), x.N));
   const fumi_status status =
       dlfumi_start_codes(&x, Rf_asInteger(n_target), Rf_ncols(D), REAL_RO(D),
-                         Rf_asLogical(portable), REAL(A), &host);
+                         Rf_asInteger(simd), REAL(A), &host);
   SEXP values[] = {A, PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"codes", "status"};
   SEXP out = named_list(2, names, values);
@@ -400,7 +400,7 @@ static SEXP ffi_dlfumi_step(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP
   return out;
 }
 
-static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP nonneg, SEXP portable,
+static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP nonneg, SEXP simd,
                      SEXP threads) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
@@ -410,7 +410,7 @@ static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP n
   SEXP A = PROTECT(Rf_allocMatrix(REALSXP, Rf_ncols(D), x.N));
   const fumi_status status =
       fumi_code(&x, Rf_ncols(D), REAL_RO(D), Rf_asReal(lambda), Rf_asInteger(steps), Rf_asLogical(nonneg),
-                Rf_asLogical(portable), Rf_asInteger(threads), REAL(A), &worst_gap, &host);
+                Rf_asInteger(simd), Rf_asInteger(threads), REAL(A), &worst_gap, &host);
   SEXP values[] = {A, PROTECT(Rf_ScalarReal(worst_gap)), PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"codes", "worst_gap", "status"};
   SEXP out = named_list(3, names, values);
@@ -420,7 +420,7 @@ static SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP lambda, SEXP steps, SEXP n
 
 /* lambda: of the joint code, and of the code on the background atoms alone */
 static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEXP lambda,
-                                  SEXP separate, SEXP steps, SEXP nonneg, SEXP portable, SEXP threads) {
+                                  SEXP separate, SEXP steps, SEXP nonneg, SEXP simd, SEXP threads) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
   const int T = Rf_asInteger(n_target), K = Rf_ncols(D);
@@ -431,7 +431,7 @@ static SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP n_target, SEX
   SEXP r_bg = PROTECT(Rf_allocVector(REALSXP, x.N));
   const fumi_status status = dlfumi_confidence(
       &x, T, K, REAL_RO(D), REAL_RO(lambda)[0], REAL_RO(lambda)[1], Rf_asLogical(separate),
-      Rf_asInteger(steps), Rf_asLogical(nonneg), Rf_asLogical(portable), Rf_asInteger(threads),
+      Rf_asInteger(steps), Rf_asLogical(nonneg), Rf_asInteger(simd), Rf_asInteger(threads),
       REAL(confidence), REAL(r_bg), &host);
   SEXP values[] = {confidence, r_bg, PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"confidence", "r_bg", "status"};
@@ -518,7 +518,7 @@ static dmil_param read_dmil_param(SEXP par, int K) {
   GLUE_ASSERT(TYPEOF(par) == REALSXP && XLENGTH(par) == 7);
   const double *v = REAL_RO(par);
   return (dmil_param){.pool = (dmil_pool)v[0], .K = K, .max_iter = (int)v[1],
-                      .portable = (int)v[2], .exponent = v[3], .beta = v[4], .lambda = v[5],
+                      .simd = (int)v[2], .exponent = v[3], .beta = v[4], .lambda = v[5],
                       .tol = v[6]};
 }
 
@@ -572,7 +572,7 @@ static SEXP ffi_dmil_step(SEXP X, SEXP scale, SEXP bag, SEXP positive, SEXP D0, 
 
 /* G, norm2: NULL unless X holds k(instances of the fit, new instances) and D coefficients */
 static SEXP ffi_dmil_code(SEXP X, SEXP scale, SEXP D, SEXP G, SEXP norm2, SEXP lambda,
-                          SEXP portable) {
+                          SEXP simd) {
   SEXP zero = PROTECT(Rf_ScalarInteger(0));
   const fumi_data x = read_data(X, scale, zero);
   const int K = Rf_ncols(D), kernel = G != R_NilValue;
@@ -582,7 +582,7 @@ static SEXP ffi_dmil_code(SEXP X, SEXP scale, SEXP D, SEXP G, SEXP norm2, SEXP l
   SEXP A = PROTECT(Rf_allocMatrix(REALSXP, K, x.N)), e = PROTECT(Rf_allocVector(REALSXP, x.N));
   const fumi_status status = dmil_code(
       &x, K, REAL_RO(D), kernel ? REAL_RO(G) : NULL, kernel ? REAL_RO(norm2) : NULL,
-      Rf_asReal(lambda), Rf_asLogical(portable), REAL(A), REAL(e), &host);
+      Rf_asReal(lambda), Rf_asInteger(simd), REAL(A), REAL(e), &host);
   SEXP values[] = {A, e, PROTECT(Rf_mkString(status_word(status)))};
   const char *const names[] = {"codes", "e", "status"};
   SEXP out = named_list(3, names, values);
@@ -590,8 +590,8 @@ static SEXP ffi_dmil_code(SEXP X, SEXP scale, SEXP D, SEXP G, SEXP norm2, SEXP l
   return out;
 }
 
-static SEXP ffi_kernel_name(SEXP portable) {
-  return Rf_mkString(fumi_choose_kernel(Rf_asLogical(portable))->name);
+static SEXP ffi_kernel_name(SEXP simd) {
+  return Rf_mkString(fumi_choose_kernel(Rf_asInteger(simd))->name);
 }
 
 /* ---- registration ------------------------------------------------------------------------ */

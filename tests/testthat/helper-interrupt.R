@@ -43,8 +43,8 @@ interrupted_fits <- function(methods) {
 
 # Fits `method` to bags that take it some seconds, the quicker methods to more of them, sends this process an
 # interrupt after `delay` seconds, and says what came of it and whether the next fit is sound. Seconds are those
-# of the processor, and one that comes too early to find anything whole is sent again, later: other processes
-# may be at work.
+# of the processor. One that comes too early to find anything whole is sent again, later, as other processes
+# may be at work; one that comes after the end of a fit is sent again, earlier.
 interrupt_fit <- function(method, delay = .5) {
   fit <- mil_methods[[method]]
   keeps <- method %in% names(endless_arguments)
@@ -67,7 +67,10 @@ interrupt_fit <- function(method, delay = .5) {
     }), interrupt = stopped, fumi_error_interrupt = stopped))
   if (keeps && outcome %in% c("interrupt", "fumi_error_interrupt") && delay < 10)
     return(interrupt_fit(method, 4 * delay))
-  if (outcome == "not interrupted") tryCatch(Sys.sleep(delay + 1), interrupt = identity)
+  if (outcome == "not interrupted") {
+    tryCatch(Sys.sleep(delay + 1), interrupt = identity)
+    if (delay > .05) return(interrupt_fit(method, delay / 4))
+  }
   next_fit <- fit(sim_bags(n_bags = 10, n_features = ncol(few)))
   list(method = method, outcome = outcome, warned = warned, seconds = sum(time[1:2]) - delay,
        again = usable(next_fit))

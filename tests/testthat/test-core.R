@@ -21,13 +21,15 @@ test_that("the portable loops are chosen by option or environment, and agree", {
     if (is.na(env)) Sys.unsetenv("FUMI_SIMD") else Sys.setenv(FUMI_SIMD = env)
   })
   Sys.unsetenv("FUMI_SIMD")
-  expect_false(portable())
+  expect_identical(simd(), 0L)
   Sys.setenv(FUMI_SIMD = "portable")
-  expect_true(portable())
+  expect_identical(simd(), 1L)
   options(fumi.simd = "fast")
-  expect_false(portable())
+  expect_identical(simd(), 0L)
+  options(fumi.simd = "avx2")
+  expect_identical(simd(), 2L)
   options(fumi.simd = "portable")
-  expect_true(portable())
+  expect_identical(simd(), 1L)
 
   set.seed(1)
   b <- sim_bags(n_bags = 6, n_features = 7)
@@ -37,10 +39,12 @@ test_that("the portable loops are chosen by option or environment, and agree", {
   }
   slow <- fit()
   slow_score <- predict(slow, b)$.score
-  options(fumi.simd = NULL)
   Sys.unsetenv("FUMI_SIMD")
-  expect_equal(fit()$dictionary, slow$dictionary, tolerance = 1e-10)
-  expect_equal(predict(slow, b)$.score, slow_score, tolerance = 1e-8)
+  for (other in c("avx2", "any")) {
+    options(fumi.simd = other)
+    expect_equal(fit()$dictionary, slow$dictionary, tolerance = 1e-10)
+    expect_equal(predict(slow, b)$.score, slow_score, tolerance = 1e-8)
+  }
 })
 
 test_that("the number of threads is as given, else by option, else by environment, else 1", {
@@ -221,5 +225,7 @@ test_that("the core says why there are no codes, and which loops it runs", {
   out <- .Call(ffi_dlfumi_start_codes, x, c(1, 1), 1L, cbind(1:2 / 2, NaN), 1L, TRUE)
   expect_identical(out$status, "singular")
   expect_error(check_status(out$status), class = "fumi_error_singular")
-  expect_identical(.Call(ffi_kernel_name, TRUE), "portable")
+  expect_identical(.Call(ffi_kernel_name, 1L), "portable")
+  expect_true(.Call(ffi_kernel_name, 2L) %in% c("portable", "avx2"))
+  expect_true(.Call(ffi_kernel_name, 0L) %in% c("portable", "avx2", "avx512"))
 })

@@ -36,11 +36,14 @@ test_that("the trajectories of the authors' code are matched at every iteration"
   expect_trajectory("matlab-b")
 })
 
-test_that("the portable inner loops match them too", {
+test_that("the portable inner loops and those of AVX2 match them too", {
   old <- options(fumi.simd = "portable")
   on.exit(options(old))
-  expect_trajectory("paper-b")
-  expect_trajectory("matlab-a")
+  for (simd in c("portable", "avx2")) {
+    options(fumi.simd = simd)
+    expect_trajectory("paper-b")
+    expect_trajectory("matlab-a")
+  }
 })
 
 sizes <- list(list(), list(d = 1), list(n_target = 1), list(n_background = 1), list(n_pos = 1),

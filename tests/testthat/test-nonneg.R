@@ -60,7 +60,7 @@ test_that("bounded steps equal their transcription", {
 test_that("bounded iterations equal the transcription, with either kernel", {
   b <- spectra()
   x <- apply(b$x, 2, ref_unit)
-  for (simd in c("", "portable")) for (nonneg in kinds) for (variant in c("paper", "matlab")) {
+  for (simd in c("", "avx2", "portable")) for (nonneg in kinds) for (variant in c("paper", "matlab")) {
     old <- options(fumi.simd = simd)
     start <- fit_spectra(nonneg, b, variant, max_iter = 1)
     one <- fit_spectra(nonneg, b, variant, init = start, max_iter = 1, inner = 7)
