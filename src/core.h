@@ -146,7 +146,7 @@ int fumi_groups(int n_blocks);
 int fumi_usable_threads(int threads, int n_blocks);
 /* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the host
  * is not called: it is polled (unless NULL) after some number of blocks, of `work` flops each. */
-fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
+fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
                             const fumi_host *host);
 
 /* ---- core_sparse.c: exact codes -------------------------------------------- */

@@ -105,12 +105,14 @@ static void end_turn(int *turn) {
   *turn += 1;
 }
 
-/* Threads take block by block, and wait only where another one is still at the block of that group before.
- * One thread takes group by group, so that the sums of a group stay in its cache. */
-fumi_status fumi_each_block(int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
+/* Threads take block by block, or some blocks of a group at once where these are small beside its sums, and wait only
+ * where another one is still at the blocks of that group before. One thread takes group by group, so that the sums of a
+ * group stay in its cache. */
+fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
                             const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
-  const int in_group = blocks_between_polls(work, groups), run = used > 1 ? 1 : in_group;
+  const int in_group = blocks_between_polls(work, groups);
+  const int run = used > 1 ? fumi_block_size(0) / fumi_block_size(d) : in_group;
   const int n_runs = groups * ((in_group + run - 1) / run);
   for (int from = 0; from < n_blocks; from += groups * in_group) {
     const int end = n_blocks - from < groups * in_group ? n_blocks : from + groups * in_group;

@@ -58,5 +58,5 @@ fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D,
     if (!w.r[t]) status = FUMI_ENOMEM;
   }
   if (status != FUMI_OK) return status;
-  return fumi_each_block(n_blocks, n_threads, fumi_coder_work(w.joint, x->d), confidence_task, &w, host);
+  return fumi_each_block(x->d, n_blocks, n_threads, fumi_coder_work(w.joint, x->d), confidence_task, &w, host);
 }

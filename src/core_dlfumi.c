@@ -375,7 +375,7 @@ static double block_work(const dlfumi_work *w) {
 
 static fumi_status pass(dlfumi_work *w, const pass_plan *plan) {
   pass_args args = {w, plan};
-  const fumi_status status = fumi_each_block(w->n_blocks, w->n_threads, block_work(w), pass_block,
+  const fumi_status status = fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w), pass_block,
                                              &args, w->deaf ? NULL : w->host);
   if (status == FUMI_OK) add_sums(w, plan);
   return status;

@@ -374,7 +374,7 @@ fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda,
     if (status == FUMI_OK) status = fumi_coder_twin(w.coder + t, w.coder, w.block->kernel, host);
   }
   if (status == FUMI_OK)
-    status = fumi_each_block(n_blocks, n_threads, fumi_coder_work(w.coder, x->d), code_task, &w, host);
+    status = fumi_each_block(x->d, n_blocks, n_threads, fumi_coder_work(w.coder, x->d), code_task, &w, host);
   *worst_gap = 0;
   for (int t = 0; t < n_threads; t++) *worst_gap = fmax(*worst_gap, w.coder[t].worst_gap);
   return status;
