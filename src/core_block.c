@@ -112,7 +112,7 @@ fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_
                             const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
   const int in_group = blocks_between_polls(work, groups);
-  const int run = used > 1 ? fumi_block_size(0) / fumi_block_size(d) : in_group;
+  const int small = fumi_block_size(0) / fumi_block_size(d), run = used > 1 ? small * small : in_group;
   const int n_runs = groups * ((in_group + run - 1) / run);
   for (int from = 0; from < n_blocks; from += groups * in_group) {
     const int end = n_blocks - from < groups * in_group ? n_blocks : from + groups * in_group;
