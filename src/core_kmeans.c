@@ -24,18 +24,26 @@ static void set_centre(kmeans_work *w, int k, int i) {
   for (int r = 0; r < w->x->d; r++) c[r] = scale * x[r];
 }
 
+/* ||scale x - c||^2, in four sums that do not wait for each other */
+static double squared_distance(int d, double scale, const double *x, const double *c) {
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  int r = 0;
+  for (; r + 4 <= d; r += 4) {
+    const double e0 = scale * x[r] - c[r], e1 = scale * x[r + 1] - c[r + 1];
+    const double e2 = scale * x[r + 2] - c[r + 2], e3 = scale * x[r + 3] - c[r + 3];
+    s0 += e0 * e0, s1 += e1 * e1, s2 += e2 * e2, s3 += e3 * e3;
+  }
+  for (; r < d; r++) s0 += (scale * x[r] - c[r]) * (scale * x[r] - c[r]);
+  return (s0 + s1) + (s2 + s3);
+}
+
 /* distance2 := min(distance2, ||x - c_k||^2) */
 static fumi_status nearer(kmeans_work *w, int k, const fumi_host *host) {
   const fumi_data *x = w->x;
   const double *c = fumi_ccol(w->C, x->d, k);
   for (int i = 0; i < x->N; i++) {
     if (i % POLL_EVERY == 0 && host->poll(host->ctx)) return FUMI_STOPPED;
-    const double *xi = fumi_ccol(x->X, x->d, i), scale = x->scale[i];
-    double s = 0;
-    for (int r = 0; r < x->d; r++) {
-      const double e = scale * xi[r] - c[r];
-      s += e * e;
-    }
+    const double s = squared_distance(x->d, x->scale[i], fumi_ccol(x->X, x->d, i), c);
     if (s < w->distance2[i]) w->distance2[i] = s;
   }
   return FUMI_OK;
@@ -71,7 +79,7 @@ static fumi_status seed(kmeans_work *w, const double *u, int *n_distinct, const 
 /* Assigns one block and adds it to the sums. */
 static double assign_block(kmeans_work *w) {
   fumi_block *b = &w->block;
-  const int d = w->x->d, lanes = b->kernel->lanes;
+  const int d = w->x->d, lanes = b->kernel->lanes, itself = 0;
   double inertia = 0;
   for (int i = 0; i < b->n; i++) {
     const double *lane = b->B + fumi_at(lanes, w->M, 0, i);
@@ -82,9 +90,9 @@ static double assign_block(kmeans_work *w) {
       if (s > most) most = s, best = k;
     }
     const int at = b->first + i;
-    const double *x = fumi_ccol(w->x->X, d, at), scale = w->x->scale[at];
+    const double minus_scale = -w->x->scale[at];
     double *sum = fumi_col(w->sums, d, best);
-    for (int r = 0; r < d; r++) sum[r] += scale * x[r];
+    b->kernel->correlate(d, 1, &itself, &minus_scale, fumi_ccol(w->x->X, d, at), d, sum, sum); /* sum += scale x */
     w->count[best]++;
     w->distance2[at] = b->norm2[at] - 2 * most;
     inertia += w->distance2[at];
