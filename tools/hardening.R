@@ -511,7 +511,7 @@ build_strict_r <- function() {
   configure <- paste("./configure --enable-strict-barrier --disable-long-double --with-valgrind-instrumentation=2",
     "--without-recommended-packages --disable-byte-compiled-packages --without-x --without-readline --disable-java --disable-nls",
     "--enable-R-shlib --with-blas --with-lapack CFLAGS='-g -O1' FFLAGS=-O1 CXXFLAGS=-O1")
-  script <- c("set -e", paste("cd", work), "apt='apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=parts -o Dir::State::lists=lists'",
+  script <- c("set -e", paste("cd", work), 'apt="apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$PWD/parts -o Dir::State::lists=$PWD/lists"',
               "$apt update", "$apt --download-only source r-base", "tar xzf r-base_*.orig.tar.gz", "cd R-*", configure, "nice make R")
   log <- suppressWarnings(system2("sh", plain_script(script), stdout = TRUE, stderr = TRUE))
   if (!is.null(attr(log, "status"))) stop(paste(utils::tail(log, 20), collapse = "\n"), call. = FALSE)
