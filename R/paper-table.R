@@ -178,13 +178,13 @@ stored_experiment <- function(name, call = rlang::caller_env()) {
 
 whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
 
-# What is kept of an experiment: scores of run 1, but for the averages of methods other than DL-FUMI, as integers of 23
+# What is kept of an experiment: scores of run 1, but for the averages of methods other than DL-FUMI, as integers of 25
 # bits; of the others the classes that were predicted, or the steps of the ROC curve, on which its images are.
 compact_experiment <- function(x) {
   t <- x$tasks
   first <- t$run == min(t$run) & (t$method == "DL-FUMI" | !grepl("averaged", t$setting))
   in_units <- function(s) {
-    unit <- max(abs(s)) / 2^22
+    unit <- max(abs(s)) / 2^24
     structure(as.integer(round(s / unit)), unit = unit)
   }
   if (x$name == "usps") {
