@@ -5,7 +5,7 @@ set.seed(3)
 drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
 b <- bags(usps_images(drawn$image), drawn$bag, rep(c(1, 0), each = 50))
 fit <- dlfumi(b, n_target = 4, n_background = 15, gamma = 0.1, beta = 25, lambda = 0.01)
-png("man/figures/README-atoms.png", width = 900, height = 660, res = 120)
+png("man/figures/README-atoms.png", width = 675, height = 495, res = 90)
 plot(fit)
 invisible(dev.off())
 
