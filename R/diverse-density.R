@@ -79,7 +79,6 @@ diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()
 
 # ---- shared with em_dd(): the problem, the starts, the minimiser ---------------------
 
-# In the order of the enums dd_model and dd_scale of src/core.h.
 dd_models <- c("noisy-or", "most-likely-cause")
 dd_scale_types <- c("feature", "single", "fixed")
 
@@ -142,9 +141,8 @@ dd_scales <- function(problem, theta) {
 
 # -log diverse density and its gradient
 dd_objective <- function(problem, theta, model) {
-  kind <- c(match(model, dd_models), match(problem$scale_type, dd_scale_types)) - 1L
   out <- .Call(ffi_dd_objective, problem$x, problem$scale, problem$bag, problem$label, problem$unit,
-               kind, theta)
+               list(model = model, scale_type = problem$scale_type), theta)
   check_status(out$status)
   out
 }

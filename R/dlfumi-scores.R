@@ -12,8 +12,10 @@ coding_penalty <- function(object) {
 dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL,
                               scale = instance_scale(x, object$normalize)) {
   lambda <- if (is.null(coding_steps)) coding_penalty(object) else rep(object$lambda, 2)
-  out <- .Call(ffi_dlfumi_confidence, x, scale, unname(object$dictionary), object$n_target, lambda, coding == "separate",
-               if (is.null(coding_steps)) 0L else coding_steps, nonneg_codes(object), simd(), n_threads())
+  out <- .Call(ffi_dlfumi_confidence, x, scale, unname(object$dictionary),
+               list(n_target = object$n_target, lambda = lambda[1], lambda_separate = lambda[2],
+                    separate = coding == "separate", steps = if (is.null(coding_steps)) 0L else coding_steps,
+                    nonneg = nonneg_codes(object), simd = simd(), threads = n_threads()))
   check_status(out$status)
   if (!all(is.finite(out$confidence)))
     stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
@@ -87,9 +89,10 @@ prob_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), co
 code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding_steps", "new_data"), call = call)
   lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
-  out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary), lambda,
-               if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call),
-               nonneg_codes(object), simd(), n_threads())
+  steps <- if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call)
+  out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary),
+               list(lambda = lambda, steps = steps, nonneg = nonneg_codes(object), simd = simd(),
+                    threads = n_threads()))
   check_status(out$status, call)
   rownames(out$codes) <- colnames(object$dictionary)
   out$codes

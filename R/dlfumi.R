@@ -197,15 +197,13 @@ dlfumi_bridge <- function(b, spec, init, progress) {
   new_dlfumi(fits, interrupted, b, scale, spec, call)
 }
 
-# The order is that of read_param() in src/r_glue.c.
+# What r_dlfumi_param() in src/r_dlfumi.c reads.
 dlfumi_par <- function(spec) {
   control <- spec$control
-  c(match(control$variant, c("paper", "matlab", "exact")) - 1,
-    match(control$solver, c("ista", "active")) - 1,
-    match(control$dead, c("resample", "keep", "drop")) - 1,
-    spec$n_target, control$inner, control$max_iter, control$variant == "matlab", simd(),
-    spec$lambda, spec$beta, spec$gamma, spec$psi, control$tol, control$gap, n_threads(control$threads),
-    nonneg_codes(spec), nonneg_atoms(spec))
+  c(spec[c("n_target", "lambda", "beta", "gamma", "psi")],
+    control[c("variant", "solver", "dead", "inner", "max_iter", "tol", "gap")],
+    list(absolute_tol = control$variant == "matlab", nonneg_codes = nonneg_codes(spec),
+         nonneg_atoms = nonneg_atoms(spec), simd = simd(), threads = n_threads(control$threads)))
 }
 
 # What must not be negative, by the parameters of a fit or by a fit.

@@ -222,10 +222,9 @@ dmil_start <- function(b, data, spec, draw, call) {
   unit_columns(x %*% member)
 }
 
-# The order is that of read_dmil_param() in src/r_glue.c.
+# What read_param() in src/r_dmil.c reads.
 dmil_par <- function(spec) {
-  c(match(spec$pool, c("noisy-or", "gmean")) - 1, spec$max_iter, simd(), spec$exponent, spec$beta,
-    spec$lambda, spec$tol)
+  c(spec[c("pool", "max_iter", "exponent", "beta", "lambda", "tol")], list(simd = simd()))
 }
 
 dmil_run <- function(data, start, spec, report = NULL, call = rlang::caller_env()) {

@@ -87,8 +87,9 @@ online_fit <- function(b, scale, start, spec, report, call) {
     from <- last[[label]]
     found <- .Call(ffi_dlfumi_worst, from$x, from$scale, length(from$p_next), target, D, from$codes, from$p_next,
                    as.integer(taken[[label]]), par)
+    if (found$worst == 0) return(NULL)
     taken[[label]] <<- c(taken[[label]], found$worst)
-    if (found$worst > 0) from$x[, found$worst]
+    from$x[, found$worst]
   }
   out <- fit_kept(start, par, report, pass, worst, call)
   if (out$status == "nonfinite") return(out)
@@ -132,7 +133,7 @@ visit <- function(read, which, p, D, par) {
     got <- read(label, place)
     out <- list(codes = matrix(0, ncol(D), length(place)), p_next = p)
     for (time in seq_len(if (length(p)) 2 else 1)) {
-      out <- .Call(ffi_dlfumi_pass, got$x, got$scale, length(p), pass_kinds[["paper"]], D, out$codes, out$p_next, par,
+      out <- .Call(ffi_dlfumi_pass, got$x, got$scale, length(p), "paper", D, out$codes, out$p_next, par,
                    got$weight, got$prior)
       check_status(out$status)
     }

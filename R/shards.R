@@ -205,21 +205,17 @@ forget_shards <- function(args, b) {
 # ---- a fit ---------------------------------------------------------------------------------------
 
 # A fit whose instances are kept by two functions (dlfumi_keeper in core.h): pass(kind, D) gives sums, or NULL if they
-# are not finite, worst(target, D) an instance. What fails in them is kept, because the core learns only that
-# it must stop.
+# are not finite, worst(target, D) an instance. An interrupt of a worker stops the core as one of this process does.
 fit_kept <- function(start, par, report, pass, worst, call) {
-  failure <- NULL
   diverged <- FALSE
-  guarded <- function(code)
-    tryCatch(code, fumi_error_interrupt = function(e) NULL, error = function(e) { failure <<- e; NULL })
-  sums_or_null <- function(kind, D) guarded({
+  stopping <- function(code) tryCatch(code, fumi_error_interrupt = function(e) rlang::interrupt())
+  sums_or_null <- function(kind, D) stopping({
     sums <- pass(kind, D)
     diverged <<- is.null(sums)
     sums
   })
   out <- .Call(ffi_dlfumi_fit_kept, start$dictionary, par, report, sums_or_null,
-               function(target, D) guarded(worst(target, D)))
-  if (!is.null(failure)) rlang::cnd_signal(failure)
+               function(target, D) stopping(worst(target, D)))
   if (diverged) out$status <- "nonfinite"
   if (out$status != "nonfinite" && out$n_iter == 0) check_status(out$status, call)
   out
@@ -231,14 +227,14 @@ shards_fit <- function(b, start, spec, report, call) {
   on.exit(forget_shards(args, b))
   taken <- list()
   pass <- function(kind, D) {
-    if (kind %in% pass_kinds[c("paper", "matlab")]) args$it <<- args$it + 1
+    if (kind %in% c("paper", "matlab")) args$it <<- args$it + 1
     taken <<- lapply(b$load, function(i) integer())
     sum_parts(map_shards(b, shard_pass, c(args, list(kind = kind, D = D)), call))
   }
   worst <- function(target, D) {
     found <- map_shards(b, shard_worst, c(args, list(target = target, D = D, taken = taken)), call)
     i <- which.max(vapply(found, `[[`, 0, "residual"))
-    taken[[i]] <<- c(taken[[i]], found[[i]]$worst)
+    if (found[[i]]$worst > 0) taken[[i]] <<- c(taken[[i]], found[[i]]$worst)
     found[[i]]$x
   }
   put_starts(args, b, start$codes, spec)
@@ -258,11 +254,8 @@ put_starts <- function(args, b, codes, spec) {
   }
 }
 
-# The order is that of dlfumi_pass_kind in src/core.h.
-pass_kinds <- c(start = 0L, paper = 1L, matlab = 2L, objective = 3L)
-
 shard_pass <- function(b, i, args) {
-  from <- if (args$kind %in% pass_kinds[c("start", "objective")]) args$it else args$it - 1
+  from <- if (args$kind %in% c("start", "objective")) args$it else args$it - 1
   scale <- shard_scale(b, args$normalize)
   state <- if (from > 0) need_state(args, i, from) else get_state(args, i, 0)
   if (is.null(state$codes)) state$codes <- start_codes(b, scale, args, args$D, NULL)
@@ -270,7 +263,7 @@ shard_pass <- function(b, i, args) {
   out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next, args$par,
                state$weight, state$prior)
   check_status(out$status)
-  if (out$status == "ok" && args$kind != pass_kinds[["objective"]])
+  if (out$status == "ok" && args$kind != "objective")
     put_state(args, i, args$it, c(out[c("codes", "p", "p_next")], state[c("weight", "prior")]))
   out[c("U", "S", "terms", "status")]
 }

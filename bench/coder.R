@@ -58,7 +58,8 @@ largest_gap <- function(x, d, a) {
 }
 
 own_seconds <- function(x, d) {
-  used <- system.time(out <- .Call(fumi:::ffi_code, x, rep(1, n), d, lambda, 0L, FALSE, FALSE, 1L))
+  used <- system.time(out <- .Call(fumi:::ffi_code, x, rep(1, n), d,
+                                   list(lambda = lambda, steps = 0L, nonneg = FALSE, simd = 0L, threads = 1L)))
   structure(sum(used[c("user.self", "sys.self")]), codes = out$codes)
 }
 

@@ -14,7 +14,8 @@ value <- function(b, fit) {
   dictionary <- unname(fit$dictionary)
   out <- list(codes = matrix(0, ncol(dictionary), ncol(b$x)), p_next = numeric(b$n_positive))
   for (round in 1:8)
-    out <- .Call(core$ffi_dlfumi_pass, b$x, scale, b$n_positive, 1L, dictionary, out$codes, out$p_next, par)
+    out <- .Call(core$ffi_dlfumi_pass, b$x, scale, b$n_positive, "paper", dictionary, out$codes, out$p_next, par,
+                 NULL, NULL)
   out$terms[1] + fit$lambda * out$terms[2]
 }
 

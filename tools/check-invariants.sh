@@ -29,7 +29,7 @@ c_code() {
   done
 }
 
-# all_but <file> <files...>
+# all_but <pattern of files> <files...>
 all_but() { printf '%s\n' "${@:2}" | { grep -vx "$1" || true; }; }
 
 # Tracked files and those about to be; outside a git checkout, all of them.
@@ -39,9 +39,13 @@ c_files=(src/*.c src/*.h)
 core_files=(src/core*.c src/core*.h)
 r_files=(R/*.R)
 
-rule "R's C API is used in src/r_glue.c only" "$(
-  c_code $(all_but src/r_glue.c "${c_files[@]}") |
+rule "R's C API is used in src/r_*.[ch] only" "$(
+  c_code $(all_but 'src/r_.*' "${c_files[@]}") |
     search '[<"](R|Rinternals|Rdefines|Rmath)[.]h|\b(SEXP|(UN)?PROTECT|R_(alloc|[A-Z][A-Za-z]+)|RE?printf|Rf_[a-zA-Z]+)\b'
+)"
+
+rule 'nothing is protected by hand but in src/r_host.c' "$(
+  c_code $(all_but src/r_host.c "${c_files[@]}") | search '\b(UN)?PROTECT|R_PreserveObject'
 )"
 
 rule 'BLAS and LAPACK are called in src/core_linalg.h only' "$(
@@ -97,9 +101,19 @@ foreign_calls() {
       printf "%s:%d: calls %s\n", $ARGV, 1 + (substr($_, 0, $-[0]) =~ tr/\n//), $1
     }' "${r_files[@]}" /dev/null
   for symbol in $(cat "${r_files[@]}" /dev/null | { grep -oE '\bffi_[a-z0-9_]+' || true; } | sort -u); do
-    grep -qsw "$symbol" src/r_glue.c || echo "$symbol is not registered in src/r_glue.c"
+    grep -qsw "$symbol" src/r_init.c || echo "$symbol is not registered in src/r_init.c"
   done
 }
-rule '.Call() takes symbols ffi_* that src/r_glue.c registers' "$(foreign_calls)"
+rule '.Call() takes symbols ffi_* that src/r_init.c registers' "$(foreign_calls)"
+
+# "name n" of each .Call entry: as defined, with its n arguments, and as registered.
+defined_entries() {
+  perl -0ne 'while (/^SEXP (ffi_\w+)\(([^)]*)\)/gm) { my ($name, $args) = ($1, $2); my $n = () = $args =~ /SEXP/g; print "$name $n\n" }' \
+    src/r_*.c /dev/null
+}
+registered_entries() { sed -nE 's/^ *entry\((ffi_[a-z0-9_]+), ([0-9]+)\).*/\1 \2/p' src/r_init.c /dev/null; }
+rule 'src/r_init.c registers each entry, with as many arguments as it takes' "$(
+  diff <(defined_entries | sort) <(registered_entries | sort) | { grep '^[<>]' || true; }
+)"
 
 exit "$broken"

@@ -116,21 +116,24 @@ every_method <- c(
 # given), and entry(), which calls one.
 every_entry <- c(
   "set.seed(1); x <- matrix(rnorm(100), 5); s <- rep(1, 20); d <- apply(matrix(rnorm(20), 5), 2, function(v) v / sqrt(sum(v^2)))",
-  "bag <- rep(0:3, each = 5); lab <- c(1L, 1L, 0L, 0L); par <- c(0, 0, 0, 1, 2, 2, 0, 1, .01, 1, .1, 1, 0, 1e-6, 1, 0, 0)",
-  "dpar <- c(0, 2, 1, 5, 1, .05, 0); p <- rep(.5, 10); a <- matrix(0, 4, 20); f <- asNamespace('fumi')",
+  "bag <- rep(0:3, each = 5); lab <- c(1L, 1L, 0L, 0L); p <- rep(.5, 10); a <- matrix(0, 4, 20); f <- asNamespace('fumi')",
+  "par <- f$dlfumi_par(list(n_target = 1, lambda = .01, beta = 1, gamma = .1, psi = 1, control = dlfumi_control(inner = 2, max_iter = 2)))",
+  "dpar <- list(pool = 'noisy-or', max_iter = 2, exponent = 5, beta = 1, lambda = .05, tol = 0, simd = 1)",
+  "cpar <- list(n_target = 1, lambda = .05, lambda_separate = .05, separate = FALSE, steps = 0, nonneg = FALSE, simd = 1, threads = 1)",
   "pass <- function(kind, D) .Call(f$ffi_dlfumi_pass, x, s, 10L, kind, D, a + 1, p, par, s, p)[c('U', 'S', 'terms')]",
   "worst <- function(target, D) x[, 2]",
   "calls <- function() list(",
   " ffi_dlfumi_carried = list(a, p, 1L, 1, NULL), ffi_arrange = list(a + 0, 1:4, rep(1, 4), 20:1, letters[1:4]),",
-  " ffi_code = list(x, s, d, .05, 0L, FALSE, TRUE, 1L), ffi_dd_moments = list(x, s, 10L), ffi_dd_select = list(s, bag, 4L),",
-  " ffi_dd_objective = list(x, s, bag, lab, rep(1, 5), c(0L, 0L), rep(.1, 10)), ffi_dd_quadratic = list(x, s, rep(.1, 5), rep(1, 5)),",
-  " ffi_dlfumi_confidence = list(x, s, d, 1L, c(.05, .05), FALSE, 0L, FALSE, TRUE, 1L), ffi_dlfumi_fit = list(x, s, 10L, d, a + 0, par, s, p, NULL),",
-  " ffi_dlfumi_fit_kept = list(d, par, NULL, pass, worst), ffi_dlfumi_pass = list(x, s, 10L, 1L, d, a, p, par, s, NULL),",
+  " ffi_code = list(x, s, d, cpar), ffi_dd_moments = list(x, s, 10L), ffi_dd_select = list(s, bag, 4L),",
+  " ffi_dd_objective = list(x, s, bag, lab, rep(1, 5), list(model = 'noisy-or', scale_type = 'feature'), rep(.1, 10)),",
+  " ffi_dd_quadratic = list(x, s, rep(.1, 5), rep(1, 5)), ffi_dlfumi_confidence = list(x, s, d, cpar),",
+  " ffi_dlfumi_fit = list(x, s, 10L, d, a + 0, par, s, p, function(it, objective) NULL),",
+  " ffi_dlfumi_fit_kept = list(d, par, NULL, pass, worst), ffi_dlfumi_pass = list(x, s, 10L, 'paper', d, a, p, par, s, NULL),",
   " ffi_dlfumi_worst = list(x, s, 10L, TRUE, d, a, p, 3L, par), ffi_sum_columns = list(x, s, 3:1),",
-  " ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, TRUE), ffi_dlfumi_step = list(x, s, 10L, 3L, d, d, a, p, par, s, NULL),",
-  " ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)), ffi_dmil_code = list(x, s, d, NULL, NULL, .05, TRUE),",
+  " ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, 1L), ffi_dlfumi_step = list(x, s, 10L, 'objective', d, d, a, p, par, s, NULL),",
+  " ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)), ffi_dmil_code = list(x, s, d, NULL, NULL, .05, 1L),",
   " ffi_dmil_fit = list(x, s, bag, lab > 0, d, dpar, NULL), ffi_dmil_step = list(x, s, bag, lab > 0, d, a, dpar),",
-  " ffi_kernel_name = list(TRUE), ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, TRUE), ffi_unit_scale = list(x))",
+  " ffi_kernel_name = list(1L), ffi_n_cores = list(), ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, 1L), ffi_unit_scale = list(x))",
   "stopifnot(setequal(names(calls()), names(getDLLRegisteredRoutines('fumi')$.Call)))",
   "entry <- function(name, args = calls()[[name]]) do.call(.Call, c(list(f[[name]]), args))",
   "writeLines(paste('entries', length(calls())))")
@@ -361,7 +364,7 @@ jobs$asan <- function(tests = test_names()) {
   children <- sprintf("Sys.setenv(ASAN_OPTIONS = '%s')", options(0))
   outs <- lapply(parts_of(tests), function(part) bare_r(c(children, suite(part, slow = FALSE)), env(1, 0)))
   tests <- rowSums(vapply(outs, counted, numeric(3)))
-  reports <- c(grep(report, alone, value = TRUE), grep("ERROR: AddressSanitizer|runtime error:|^ *#[0-9].*(r_glue|core_[a-z]+)[.]c", unlist(outs), value = TRUE))
+  reports <- c(grep(report, alone, value = TRUE), grep("ERROR: AddressSanitizer|runtime error:|^ *#[0-9].*(r|core)_[a-z]+[.]c", unlist(outs), value = TRUE))
   writeLines(reports)
   found(sprintf(paste("expectations (%d tests skipped), %d entries and all methods under gcc's address and undefined-behaviour sanitizers, with",
                       "a search for leaks; planted: an overflow of the heap, one of an integer, a leak"),
@@ -631,7 +634,7 @@ r_runs <- function(traces) {
 # The lines of C in a copy of the package, after ctest/ and whatever has run there before.
 c_runs <- function(copy) {
   system2("make", c("-C", file.path(copy, "ctest"), "coverage"), stdout = FALSE)
-  objects <- list.files(copy, "^(core_|r_glue).*[.]gcda$", recursive = TRUE, full.names = TRUE)
+  objects <- list.files(copy, "^(core|r)_.*[.]gcda$", recursive = TRUE, full.names = TRUE)
   merge_runs(do.call(rbind, lapply(objects, gcov_lines)))
 }
 
@@ -639,7 +642,7 @@ c_runs <- function(copy) {
 gcov_lines <- function(object) {
   text <- system2("gcov", c("--json-format", "--stdout", "-b", "-o", dirname(object), shQuote(object)), stdout = TRUE, stderr = FALSE)
   files <- unlist(lapply(text, function(t) jsonlite::fromJSON(t, simplifyVector = FALSE)$files), recursive = FALSE)
-  files <- files[grepl("(core[a-z_]*|r_glue)[.][ch]$", vapply(files, `[[`, "", "file"))]
+  files <- files[grepl("(core[a-z_]*|r_[a-z]+)[.][ch]$", vapply(files, `[[`, "", "file"))]
   rows <- lapply(files, function(f) lapply(f$lines, function(l)
     list(file = file.path("src", basename(f$file)), line = l$line_number, run = l$count > 0, taken = vapply(l$branches, function(b) b$count > 0, NA))))
   rows <- unlist(rows, recursive = FALSE)

@@ -158,7 +158,11 @@ random_problem <- function(d = 6, n_target = 2, n_background = 3, n_pos = 7, n_n
 core_step <- function(problem, kind, variant = "paper", dead = "keep", solver = NULL, nonneg = "none") {
   spec <- c(problem[c("n_target", "lambda", "beta", "gamma", "psi")],
             list(nonneg = nonneg, control = dlfumi_control(variant, inner = problem$inner, dead = dead, solver = solver)))
-  kinds <- c("expect", "codes", "atoms", "objective")
-  .Call(ffi_dlfumi_step, problem$X, rep(1, ncol(problem$X)), problem$n_pos, match(kind, kinds) - 1L,
+  .Call(ffi_dlfumi_step, problem$X, rep(1, ncol(problem$X)), problem$n_pos, kind,
         problem$D_old, problem$D, problem$A, problem$p, dlfumi_par(spec), problem$weight, problem$prior)
+}
+
+# What ffi_code reads, for exact codes.
+code_par <- function(lambda, nonneg = FALSE) {
+  list(lambda = lambda, steps = 0L, nonneg = nonneg, simd = 0L, threads = 1L)
 }

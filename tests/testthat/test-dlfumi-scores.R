@@ -24,7 +24,7 @@ test_that("the confidence is eq. 7 in both readings", {
   expect_lt(max(abs(predict(fit, x)$.score / joint - 1)), 1e-10)
   d_minus <- unname(fit$dictionary[, 3:5])
   penalty <- fit$lambda * ref_largest(crossprod(d_minus))
-  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, penalty, 0L, FALSE, FALSE, 1L)$codes
+  alone <- .Call(ffi_code, t(unit), rep(1, nrow(x)), d_minus, code_par(penalty))$codes
   separate <- vapply(seq_len(nrow(x)), function(i)
     ref_confidence(unit[i, ], fit$dictionary, codes[i, ], alone[, i], 2), 0)
   separate[3] <- 1

@@ -438,7 +438,7 @@ test_that("an interrupt while progress is drawn ends the fit at that iteration",
   spec <- list(n_target = 1, lambda = .01, beta = 30, gamma = 0, psi = 1, normalize = "unit")
   run <- function(n, report) dlfumi_run(b, instance_scale(b$x, "unit"), start,
                                         c(spec, list(control = dlfumi_control(max_iter = n, tol = 0))), report, NULL)
-  stopped <- run(30, function(it, objective) if (it == 5) stop("now"))
+  stopped <- run(30, function(it, objective) if (it == 5) rlang::interrupt())
   whole <- run(5, NULL)
   expect_identical(stopped$stop_reason, "interrupt")
   expect_equal(stopped$n_iter, 5)

@@ -165,7 +165,7 @@ test_that("the best dictionary met is kept", {
 
 test_that("codes are those of the shared coder, errors those of the residual", {
   case <- dmil_case(small_bags(n_bags = 20), dmil_spec(n_atoms = 5L))
-  shared <- .Call(ffi_code, case$data$x, case$data$scale, case$start, .05, 0L, FALSE, FALSE, 1L)$codes
+  shared <- .Call(ffi_code, case$data$x, case$data$scale, case$start, code_par(.05))$codes
   expect_equal(case$codes, shared, tolerance = 1e-10)
   e <- .Call(ffi_dmil_code, case$data$x, case$data$scale, case$start, NULL, NULL, .05, FALSE)$e
   expect_equal(e, colSums((case$x - case$start %*% shared)^2), tolerance = 1e-12)

@@ -84,7 +84,7 @@ test_that("exact codes are those of independent non-negative lassos", {
   expect_lt(max(abs(core_step(s, "codes", "exact", solver = "ista", nonneg = "codes")$codes - out$codes)[-(1:2), ]), .01)
 
   skip_if_not_installed("glmnet")
-  codes <- .Call(ffi_code, s$X, rep(1, 20), s$D, .05, 0L, TRUE, FALSE, 1L)$codes
+  codes <- .Call(ffi_code, s$X, rep(1, 20), s$D, code_par(.05, nonneg = TRUE))$codes
   precision <- list(thresh = 1e-20, maxit = 1e6)
   if ("control" %in% names(formals(glmnet::glmnet))) precision <- list(control = precision)
   for (i in seq_len(20)) {
