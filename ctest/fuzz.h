@@ -5,12 +5,12 @@
 
 #include "problem.h"
 
-#define HOLDS(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
+#define HOLDS(condition)                                                   \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
       printf("%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      abort();                                                        \
-    }                                                                 \
+      abort();                                                             \
+    }                                                                      \
   } while (0)
 
 /* ---- bytes to numbers ---------------------------------------------------------------- */
@@ -158,9 +158,9 @@ static void fuzz_confidence(bytes *b, const fumi_host *host, const recorder *r) 
   const int T = between(b, 1, 3), K = T + between(b, 1, 4);
   double *confidence = doubles(x.N), *r_bg = doubles(x.N);
   const double lambda = fabs(value(b));
-  const fumi_status status =
-      dlfumi_confidence(&x, T, K, atoms(b, x.d, K), lambda, lambda, between(b, 0, 1),
-                        between(b, 0, 5), between(b, 0, 1), between(b, 0, 1), 1, confidence, r_bg, host);
+  const fumi_status status = dlfumi_confidence(&x, T, K, atoms(b, x.d, K), lambda, lambda,
+                                               between(b, 0, 1), between(b, 0, 5), between(b, 0, 1),
+                                               between(b, 0, 1), 1, confidence, r_bg, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status != FUMI_OK) return;
   for (int i = 0; i < x.N; i++) HOLDS(!(confidence[i] < 0) && !(r_bg[i] < 0));
@@ -214,11 +214,17 @@ static void fuzz_dmil(bytes *b, const fumi_host *host, const recorder *r) {
   const int K = between(b, 1, 5);
   dmil_bags bags = {0, bag_numbers(b, x.N, &bags.n), NULL};
   bags.positive = labels(b, bags.n);
-  const dmil_param par = {.pool = (dmil_pool)between(b, 0, 1), .K = K, .max_iter = 3,
-                          .simd = between(b, 0, 1), .exponent = fabs(value(b)) + 1e-3,
-                          .beta = fabs(value(b)) + 1e-3, .lambda = fabs(value(b)), .tol = 1e-5};
+  const dmil_param par = {.pool = (dmil_pool)between(b, 0, 1),
+                          .K = K,
+                          .max_iter = 3,
+                          .simd = between(b, 0, 1),
+                          .exponent = fabs(value(b)) + 1e-3,
+                          .beta = fabs(value(b)) + 1e-3,
+                          .lambda = fabs(value(b)),
+                          .tol = 1e-5};
   double *D = atoms(b, x.d, K), *A = doubles((ptrdiff_t)K * x.N), *e = doubles(x.N);
-  dmil_state s = {.D = copied(D, (ptrdiff_t)x.d * K), .trace = doubles(DMIL_TERMS * 4),
+  dmil_state s = {.D = copied(D, (ptrdiff_t)x.d * K),
+                  .trace = doubles(DMIL_TERMS * 4),
                   .n_dead = arena_take((size_t)K, sizeof(int))};
   memset(s.n_dead, 0, sizeof(int) * (size_t)K);
   fumi_status status = dmil_fit(&x, &bags, &par, &s, host);

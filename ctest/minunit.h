@@ -10,25 +10,25 @@ static int mu_checks = 0;
 static int mu_failures = 0;
 static const char *mu_test = "";
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    mu_checks++;                                                                    \
-    if (!(condition)) {                                                             \
-      mu_failures++;                                                                \
+#define CHECK(condition)                                                                \
+  do {                                                                                  \
+    mu_checks++;                                                                        \
+    if (!(condition)) {                                                                 \
+      mu_failures++;                                                                    \
       printf("%s:%d: %s: %s does not hold\n", __FILE__, __LINE__, mu_test, #condition); \
-    }                                                                               \
+    }                                                                                   \
   } while (0)
 
 /* Written so that a NaN on either side fails. */
-#define CHECK_NEAR(actual, expected, tolerance)                                     \
-  do {                                                                              \
-    const double mu_a = (actual), mu_e = (expected);                                \
-    mu_checks++;                                                                    \
-    if (!(fabs(mu_a - mu_e) <= (tolerance))) {                                      \
-      mu_failures++;                                                                \
-      printf("%s:%d: %s: %s is %.17g, not %.17g\n", __FILE__, __LINE__, mu_test,     \
-             #actual, mu_a, mu_e);                                                  \
-    }                                                                               \
+#define CHECK_NEAR(actual, expected, tolerance)                                                 \
+  do {                                                                                          \
+    const double mu_a = (actual), mu_e = (expected);                                            \
+    mu_checks++;                                                                                \
+    if (!(fabs(mu_a - mu_e) <= (tolerance))) {                                                  \
+      mu_failures++;                                                                            \
+      printf("%s:%d: %s: %s is %.17g, not %.17g\n", __FILE__, __LINE__, mu_test, #actual, mu_a, \
+             mu_e);                                                                             \
+    }                                                                                           \
   } while (0)
 
 #define RUN(test)    \

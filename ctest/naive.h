@@ -30,7 +30,8 @@ static inline double naive_residual2(const problem *q, int from, int i) {
 static inline void naive_expect(problem *q) {
   for (int i = 0; i < q->x.N_pos; i++) {
     const double not_p = exp(-q->par.beta * naive_residual2(q, q->par.T, i));
-    const double prior = q->par.prior ? q->par.prior[i] : .5, odds = (1 - not_p) / not_p * prior / (1 - prior);
+    const double prior = q->par.prior ? q->par.prior[i] : .5,
+                 odds = (1 - not_p) / not_p * prior / (1 - prior);
     q->s.p[i] = prior == 1 ? 1 : odds / (1 + odds);
   }
 }
@@ -52,7 +53,8 @@ static inline void naive_target_atoms(problem *q) {
     for (int i = 0; i < q->x.N_pos; i++) {
       const double a = code_of(q, i)[t];
       naive_residual(q, 0, i, r);
-      for (int j = 0; j < d; j++) sum[j] += weight_of(q, i) * p_of(q, i) * a * (r[j] + a * atom_of(q, t)[j]);
+      for (int j = 0; j < d; j++)
+        sum[j] += weight_of(q, i) * p_of(q, i) * a * (r[j] + a * atom_of(q, t)[j]);
     }
     naive_put_atom(q, t, sum);
   }

@@ -42,7 +42,8 @@ static inline double *copied(const double *from, ptrdiff_t n) {
 
 /* ---- the host ---------------------------------------------------------------------- */
 
-/* Counts what the core asks for; allocation fail_at fails, poll stop_at and report last say stop. */
+/* Counts what the core asks for; allocation fail_at fails, poll stop_at and report
+ * last say stop. */
 typedef struct {
   int allocations, fail_at, polls, stop_at, reports, last;
   double last_objective;
@@ -97,9 +98,7 @@ static inline double dot(int n, const double *x, const double *y) {
 
 static inline double norm(int n, const double *x) { return sqrt(dot(n, x, x)); }
 
-static inline double soft(double t, double l) {
-  return fabs(t) > l ? copysign(fabs(t) - l, t) : 0;
-}
+static inline double soft(double t, double l) { return fabs(t) > l ? copysign(fabs(t) - l, t) : 0; }
 
 /* the threshold of a code that must not be negative */
 static inline double soft_positive(double t, double l) { return t > l ? t - l : 0; }
@@ -175,14 +174,25 @@ typedef struct {
 } problem;
 
 static inline dlfumi_param default_param(int T, int M) {
-  return (dlfumi_param){.variant = DLFUMI_PAPER, .solver = DLFUMI_ACTIVE, .dead = DLFUMI_KEEP,
-                        .T = T, .M = M, .K = T + M, .inner = 5, .max_iter = 3, .simd = 1,
-                        .lambda = .01, .beta = 2, .gamma = .1, .psi = 1.5, .gap = 1e-10};
+  return (dlfumi_param){.variant = DLFUMI_PAPER,
+                        .solver = DLFUMI_ACTIVE,
+                        .dead = DLFUMI_KEEP,
+                        .T = T,
+                        .M = M,
+                        .K = T + M,
+                        .inner = 5,
+                        .max_iter = 3,
+                        .simd = 1,
+                        .lambda = .01,
+                        .beta = 2,
+                        .gamma = .1,
+                        .psi = 1.5,
+                        .gap = 1e-10};
 }
 
 /* A state around the given start, with room for the results of dlfumi_fit. */
-static inline dlfumi_state start_state(const fumi_data *x, const dlfumi_param *par,
-                                       const double *D, const double *A) {
+static inline dlfumi_state start_state(const fumi_data *x, const dlfumi_param *par, const double *D,
+                                       const double *A) {
   int *n_dead = arena_take((size_t)par->K, sizeof(int));
   memset(n_dead, 0, sizeof(int) * (size_t)par->K);
   return (dlfumi_state){.D = copied(D, (ptrdiff_t)x->d * par->K),
@@ -204,8 +214,8 @@ static inline problem random_problem(shape z) {
   return q;
 }
 
-/* Such a problem on non-negative data with atoms and codes that must not be negative, weights, and a prior
- * with both ends of its range. */
+/* Such a problem on non-negative data with atoms and codes that must not be negative, weights, and
+ * a prior with both ends of its range. */
 static inline problem bounded_problem(shape z) {
   problem q = random_problem(z);
   double *X = doubles((ptrdiff_t)z.d * q.x.N), *weight = doubles(q.x.N), *prior = doubles(z.N_pos);

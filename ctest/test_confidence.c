@@ -16,7 +16,8 @@ static double residual2(const fumi_data *x, int K, const double *D, const double
 
 static double norm2_of(const fumi_data *x, int i) { return residual2(x, 0, NULL, NULL, i); }
 
-static double *codes_on(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg) {
+static double *codes_on(const fumi_data *x, int K, const double *D, double lambda, int steps,
+                        int nonneg) {
   recorder r = {0};
   const fumi_host host = host_of(&r);
   double *A = doubles((ptrdiff_t)K * x->N), gap;
@@ -24,7 +25,8 @@ static double *codes_on(const fumi_data *x, int K, const double *D, double lambd
   return A;
 }
 
-static void check_confidence(const fumi_data *x, int T, int M, int separate, int steps, int nonneg) {
+static void check_confidence(const fumi_data *x, int T, int M, int separate, int steps,
+                             int nonneg) {
   const int K = T + M;
   const double *D = random_atoms(x->d, K), *D_background = fumi_ccol(D, x->d, T);
   const double *A = codes_on(x, K, D, LAMBDA, steps, nonneg);

@@ -54,17 +54,15 @@ typedef struct {
   make_instances *make;
 } kind;
 
-static const kind KINDS[] = {
-    {"ordinary", ordinary},         {"huge", huge},         {"small", small},
-    {"underflowing", underflowing}, {"denormal", denormal}, {"zeros", zeros},
-    {"some zeros", some_zeros},     {"identical", identical}, {"uneven", uneven},
-    {"one feature", one_feature}};
+static const kind KINDS[] = {{"ordinary", ordinary},     {"huge", huge},
+                             {"small", small},           {"underflowing", underflowing},
+                             {"denormal", denormal},     {"zeros", zeros},
+                             {"some zeros", some_zeros}, {"identical", identical},
+                             {"uneven", uneven},         {"one feature", one_feature}};
 
 /* ---- what is asked of each ---------------------------------------------------------- */
 
-static void check_time(clock_t start) {
-  CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 1);
-}
+static void check_time(clock_t start) { CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 1); }
 
 static void check_kmeans(const fumi_data *x, const fumi_host *host) {
   const clock_t start = clock();
@@ -88,8 +86,8 @@ static void check_codes(const fumi_data *x, int steps, const fumi_host *host) {
 static void check_confidence(const fumi_data *x, int steps, const fumi_host *host) {
   const clock_t start = clock();
   double *confidence = doubles(N), *r_bg = doubles(N);
-  CHECK(dlfumi_confidence(x, T, K, random_atoms(d, K), .05, .05, steps > 0, steps, 0, 0, 1, confidence,
-                          r_bg, host) == FUMI_OK);
+  CHECK(dlfumi_confidence(x, T, K, random_atoms(d, K), .05, .05, steps > 0, steps, 0, 0, 1,
+                          confidence, r_bg, host) == FUMI_OK);
   CHECK(all_finite(confidence, N) && all_finite(r_bg, N));
   check_time(start);
 }
@@ -149,8 +147,13 @@ static void check_dmil(const fumi_data *x, const fumi_host *host) {
   fill_bags(bag, label);
   const dmil_bags bags = {N / 5, bag, label};
   for (int pool = DMIL_NOISY_OR; pool <= DMIL_GMEAN; pool++) {
-    const dmil_param par = {.pool = (dmil_pool)pool, .K = M, .max_iter = 3, .simd = 1,
-                            .exponent = 5, .beta = 1, .lambda = .05};
+    const dmil_param par = {.pool = (dmil_pool)pool,
+                            .K = M,
+                            .max_iter = 3,
+                            .simd = 1,
+                            .exponent = 5,
+                            .beta = 1,
+                            .lambda = .05};
     dmil_state s = {.D = random_atoms(d, M), .trace = doubles(DMIL_TERMS * 4), .n_dead = n_dead};
     const fumi_status status = dmil_fit(x, &bags, &par, &s, host);
     CHECK(status == FUMI_MAXIT || status == FUMI_CONVERGED || status == FUMI_ENONFINITE);

@@ -47,7 +47,8 @@ static fumi_status run_worst(const fumi_host *host) {
   fumi_status status = dlfumi_worst(&q.x, &q.par, 1, q.s.D, &part, NULL, 0, &worst, &most, host);
   if (status == FUMI_OK)
     status = dlfumi_worst(&q.x, &q.par, 1, q.s.D, &part, &worst, 1, &next, &less, host);
-  CHECK(status != FUMI_OK || (worst >= 0 && next >= 0 && next < q.x.N_pos && next != worst && less <= most));
+  CHECK(status != FUMI_OK ||
+        (worst >= 0 && next >= 0 && next < q.x.N_pos && next != worst && less <= most));
   return status;
 }
 
@@ -94,8 +95,13 @@ static int *alternating(int n) {
   return label;
 }
 
-static const dmil_param DMIL = {.pool = DMIL_NOISY_OR, .K = 4, .max_iter = 3, .simd = 1,
-                                .exponent = 5, .beta = 1, .lambda = .05};
+static const dmil_param DMIL = {.pool = DMIL_NOISY_OR,
+                                .K = 4,
+                                .max_iter = 3,
+                                .simd = 1,
+                                .exponent = 5,
+                                .beta = 1,
+                                .lambda = .05};
 
 static fumi_status run_dmil_fit(const fumi_host *host) {
   problem q = paper_problem();
@@ -110,8 +116,8 @@ static fumi_status run_dmil_step(const fumi_host *host) {
   problem q = paper_problem();
   const int n = q.x.N / 5;
   const dmil_bags bags = {n, every_fifth(q.x.N), alternating(n)};
-  return dmil_step(&q.x, &bags, &DMIL, random_doubles((ptrdiff_t)4 * q.x.N),
-                   random_atoms(q.x.d, 4), doubles(q.x.d * 4), doubles(5), host);
+  return dmil_step(&q.x, &bags, &DMIL, random_doubles((ptrdiff_t)4 * q.x.N), random_atoms(q.x.d, 4),
+                   doubles(q.x.d * 4), doubles(5), host);
 }
 
 static fumi_status run_dmil_code(const fumi_host *host) {
@@ -123,8 +129,8 @@ static fumi_status run_dmil_code(const fumi_host *host) {
 static fumi_status run_dd(const fumi_host *host) {
   problem q = paper_problem();
   const int n = q.x.N / 5;
-  const dd_problem p = {q.x, n, every_fifth(q.x.N), alternating(n), DD_NOISY_OR, DD_FEATURE,
-                        filled(q.x.d, 1)};
+  const dd_problem p = {q.x,         n,          every_fifth(q.x.N), alternating(n),
+                        DD_NOISY_OR, DD_FEATURE, filled(q.x.d, 1)};
   double F;
   return dd_objective(&p, random_doubles(2 * q.x.d), &F, doubles(2 * q.x.d), host);
 }
@@ -137,9 +143,10 @@ static fumi_status run_unmix(const fumi_host *host) {
 }
 
 /* The first N_POLLING of them ask whether to stop; the last three are too short to. */
-static entry_run *const ENTRIES[] = {run_fit,       run_step,     run_start_codes, run_confidence, run_code,
-                                     run_kmeans,    run_dmil_fit, run_dmil_step,   run_dmil_code,  run_unmix,
-                                     run_pass,      run_dd,       run_worst,       run_arrange};
+static entry_run *const ENTRIES[] = {run_fit,       run_step,   run_start_codes, run_confidence,
+                                     run_code,      run_kmeans, run_dmil_fit,    run_dmil_step,
+                                     run_dmil_code, run_unmix,  run_pass,        run_dd,
+                                     run_worst,     run_arrange};
 enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES, N_POLLING = N_ENTRIES - 3 };
 
 static int succeeded(fumi_status status) {
@@ -243,7 +250,8 @@ static void test_stopped_fit(void) {
               {SMALL, DLFUMI_EXACT, DLFUMI_ISTA, 1}};
   for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
     int n_iter = 0, stop_at = 1;
-    while (check_stopped_fit(ways[w].z, ways[w].variant, ways[w].solver, stop_at, &n_iter)) stop_at++;
+    while (check_stopped_fit(ways[w].z, ways[w].variant, ways[w].solver, stop_at, &n_iter))
+      stop_at++;
     CHECK(stop_at > 4 * ways[w].polls);
   }
 }
@@ -264,7 +272,8 @@ static void test_stopped_report(void) {
 
 /* A stopped step leaves the dictionary as it was: half the statistics make no atoms. */
 static void test_stopped_atoms(void) {
-  problem q = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA), before = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA);
+  problem q = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA),
+          before = fixed_problem(LONG, DLFUMI_PAPER, DLFUMI_ISTA);
   recorder r = {.stop_at = 1};
   const fumi_host host = host_of(&r);
   CHECK(dlfumi_step(&q.x, &q.par, STEP_ATOMS, q.s.D, &q.s, &host) == FUMI_STOPPED);

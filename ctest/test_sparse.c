@@ -1,5 +1,4 @@
-/* Exact codes: the lasso solver against the conditions of its optimum, and the coder
- * of new instances against many ISTA steps. */
+/* The lasso solver against the conditions of its optimum. */
 #include "problem.h"
 
 static int nonneg; /* the codes of the cases must not be negative */
@@ -19,8 +18,14 @@ static lasso_case make_case(int d, int K, const double *D, const double *x, doub
   lasso_case c = {.d = d, .D = D, .x = x};
   recorder r = {0};
   const fumi_host host = host_of(&r);
-  c.l = (fumi_lasso){.K = K, .ldg = ldg, .nonneg = nonneg, .G = gram_of(d, K, D, ldg), .lambda = lambda,
-                     .p = 1, .norm2 = dot(d, x, x), .gap = 1e-12};
+  c.l = (fumi_lasso){.K = K,
+                     .ldg = ldg,
+                     .nonneg = nonneg,
+                     .G = gram_of(d, K, D, ldg),
+                     .lambda = lambda,
+                     .p = 1,
+                     .norm2 = dot(d, x, x),
+                     .gap = 1e-12};
   CHECK(fumi_lasso_init(&c.w, fumi_choose_kernel(0), K, &host) == FUMI_OK);
   for (int k = 0; k < K; k++) {
     c.w.b[k] = dot(d, fumi_ccol(D, d, k), x);
@@ -44,9 +49,9 @@ static void weighted_residual(const lasso_case *c, double p, double *r) {
   }
 }
 
-/* How far the codes are from the optimum: 0 <= q_k sign(a_k) = lambda, or |q_k| <= lambda, but q_k <= lambda
- * if codes must not be negative; infinitely if one is all the same.
- * The weight p of a target row is divided out, so that a small p hides nothing. */
+/* How far the codes are from the optimum: 0 <= q_k sign(a_k) = lambda, or |q_k| <= lambda, but q_k
+ * <= lambda if codes must not be negative; infinitely if one is all the same. The weight p of a
+ * target row is divided out, so that a small p hides nothing. */
 static double kkt_violation(const lasso_case *c) {
   double *r_target = doubles(c->d), *r_background = doubles(c->d), worst = 0;
   weighted_residual(c, 1, r_target);
@@ -56,7 +61,9 @@ static double kkt_violation(const lasso_case *c) {
     const double a = c->w.a[k];
     const double q = dot(c->d, fumi_ccol(c->D, c->d, k), k < c->l.T ? r_target : r_background);
     const double zero = (c->l.nonneg ? q : fabs(q)) - c->l.lambda;
-    const double e = c->l.nonneg && a < 0 ? HUGE_VAL : a != 0 ? fabs(q - copysign(c->l.lambda, a)) : zero;
+    const double e = c->l.nonneg && a < 0 ? HUGE_VAL
+                     : a != 0             ? fabs(q - copysign(c->l.lambda, a))
+                                          : zero;
     if (!(e <= worst)) worst = isnan(e) ? HUGE_VAL : e;
   }
   return worst;
@@ -78,7 +85,8 @@ static void test_identity_dictionary(void) {
   for (int k = 0; k < K; k++) D[k + K * k] = 1;
   lasso_case c = make_case(K, K, D, random_atoms(K, 1), .2);
   check_optimum(&c);
-  for (int k = 0; k < K; k++) CHECK_NEAR(c.w.a[k], nonneg ? soft_positive(c.x[k], .2) : soft(c.x[k], .2), 1e-15);
+  for (int k = 0; k < K; k++)
+    CHECK_NEAR(c.w.a[k], nonneg ? soft_positive(c.x[k], .2) : soft(c.x[k], .2), 1e-15);
   arena_release();
 }
 
@@ -96,7 +104,8 @@ static void test_random_problems(void) {
       }
 }
 
-/* Codes that are all other than 0 lead to the same minimum, whether they serve as a start or are too many for it. */
+/* Codes that are all other than 0 lead to the same minimum, whether they serve as a start or are
+ * too many for it. */
 static void test_dense_start(void) {
   const int sizes[] = {20, 32, 33, 48};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -161,7 +170,8 @@ static void test_all_atoms_twice(void) {
       double *D = random_atoms(d, K);
       for (int k = 0; k < K; k += 2)
         for (int r = 0; r < d; r++)
-          D[r + d * (k + 1)] = (repeat % 2 ? -1 : 1) * D[r + d * k] + (k % 4 ? 0 : 1e-9 * symmetric());
+          D[r + d * (k + 1)] =
+              (repeat % 2 ? -1 : 1) * D[r + d * k] + (k % 4 ? 0 : 1e-9 * symmetric());
       lasso_case c = make_case(d, K, D, random_atoms(d, 1), LAMBDAS[j]);
       c.l.T = repeat % 3;
       c.l.p = c.l.T ? .4 : 1;
@@ -240,7 +250,8 @@ static void test_least_squares(void) {
     }
 }
 
-/* Atoms of a few values, nearly dependent, without a penalty: some of these end in coordinate descent. */
+/* Atoms of a few values, nearly dependent, without a penalty: some of these end in coordinate
+ * descent. */
 static void test_ill_conditioned(void) {
   const double values[] = {0, 1, -1, .5, 1e-6, 1e-4, 3, -1e-5};
   for (int repeat = 0; repeat < 4000; repeat++) {
@@ -284,62 +295,6 @@ static void test_gap(void) {
   }
 }
 
-/* ---- eigenvalues ------------------------------------------------------------------- */
-
-static double power_iteration(int n, const double *G, int ldg) {
-  double v[32], next[32], value = 0;
-  for (int k = 0; k < n; k++) v[k] = 1 + uniform();
-  for (int step = 0; step < 3000; step++) {
-    const double size = norm(n, v);
-    for (int k = 0; k < n; k++) v[k] /= size;
-    for (int k = 0; k < n; k++) next[k] = dot(n, fumi_ccol(G, ldg, k), v);
-    value = dot(n, v, next);
-    memcpy(v, next, sizeof v);
-  }
-  return value;
-}
-
-static void test_largest_eigenvalue(void) {
-  for (int n = 1; n <= 30; n++) {
-    const int ldg = n + 3;
-    const double *G = gram_of(10, n, random_atoms(10, n), ldg);
-    fumi_status status = FUMI_OK;
-    const double value = fumi_largest_eigenvalue(n, G, ldg, doubles(fumi_eigen_work(n)), &status);
-    CHECK(status == FUMI_OK);
-    CHECK_NEAR(value, power_iteration(n, G, ldg), 1e-9 * value);
-    arena_release();
-  }
-}
-
-/* ---- codes of new instances -------------------------------------------------------- */
-
-static double largest_eigenvalue_of(int d, int K, const double *D) {
-  return power_iteration(K, gram_of(d, K, D, K), K);
-}
-
-/* ISTA as the paper prints it settles at the lasso with lambda times the eigenvalue. */
-static void check_code(int d, int K, int N, int simd) {
-  const fumi_data x = random_data(d, 0, N);
-  const double *D = random_atoms(d, K), lambda = .01;
-  double *exact = doubles((ptrdiff_t)K * N), *ista = doubles((ptrdiff_t)K * N), gap, no_gap;
-  recorder r = {0};
-  const fumi_host host = host_of(&r);
-  CHECK(fumi_code(&x, K, D, lambda * largest_eigenvalue_of(d, K, D), 0, nonneg, simd, 2, exact,
-                  &gap, &host) == FUMI_OK);
-  CHECK(fumi_code(&x, K, D, lambda, 4000, nonneg, simd, 2, ista, &no_gap, &host) == FUMI_OK);
-  CHECK_NEAR(worst_difference(exact, ista, (ptrdiff_t)K * N), 0, 1e-9);
-  CHECK(gap <= 1e-9 && no_gap == 0);
-  arena_release();
-}
-
-static void test_code(void) {
-  for (int simd = 0; simd <= 2; simd++) {
-    check_code(1, 1, 1, simd);
-    check_code(30, 1, 7, simd);
-    check_code(30, 6, 130, simd);
-  }
-}
-
 int main(void) {
   for (nonneg = 0; nonneg <= 1; nonneg++) {
     RUN(test_identity_dictionary);
@@ -357,8 +312,6 @@ int main(void) {
     RUN(test_ill_conditioned);
     RUN(test_warm_start);
     RUN(test_gap);
-    RUN(test_code);
   }
-  RUN(test_largest_eigenvalue);
   return mu_report();
 }

@@ -20,6 +20,7 @@
 #define FUMI_CORE_H
 
 #include <float.h>
+#include <math.h>
 #include <stddef.h>
 
 /* What the core asks of whoever runs it. Memory belongs to the host: the core
@@ -47,11 +48,25 @@ typedef struct {
   const double *X, *scale;
 } fumi_data;
 
-double *fumi_doubles(const fumi_host *host, ptrdiff_t n);
 static inline double *fumi_col(double *A, int nrow, int j) { return A + (ptrdiff_t)nrow * j; }
 static inline const double *fumi_ccol(const double *A, int nrow, int j) {
   return A + (ptrdiff_t)nrow * j;
 }
+
+/* log(1 - exp(-a)), a > 0, to full precision (Maechler 2012) */
+static inline double fumi_log1mexp(double a) {
+  return a > .6931471805599453 ? log1p(-exp(-a)) : log(-expm1(-a));
+}
+
+/* ---- core_memory.c: memory of the host; NULL, FUMI_ENOMEM: it has none ---------------- */
+double *fumi_doubles(const fumi_host *host, ptrdiff_t n);
+int *fumi_ints(const fumi_host *host, ptrdiff_t n);
+typedef struct {
+  double **at;
+  ptrdiff_t size;
+} fumi_array;
+fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays);
+#define FUMI_TAKE(host, arrays) fumi_take(host, sizeof(arrays) / sizeof *(arrays), arrays)
 
 /* ---- core_kernel.c: the arithmetic on blocks of instances ------------------
  * A block is a row of tiles. A tile holds `lanes` instances, atom by atom: entry
@@ -143,6 +158,10 @@ fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const
 enum { FUMI_GROUPS = 8 };
 typedef void fumi_block_task(void *ctx, int thread, int group, int j);
 int fumi_groups(int n_blocks);
+/* blocks of N instances; N may be as large as an int */
+static inline int fumi_n_blocks(int d, int N) {
+  return N / fumi_block_size(d) + (N % fumi_block_size(d) > 0);
+}
 int fumi_usable_threads(int threads, int n_blocks);
 /* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the host
  * is not called: it is polled (unless NULL) after some number of blocks, of `work` flops each. */
@@ -169,11 +188,19 @@ fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K
                             const fumi_host *host);
 /* solves for w->b, from the start w->a, in place; returns the relative gap */
 double fumi_lasso_solve(const fumi_lasso *problem, fumi_lasso_work *w);
-double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *work, fumi_status *status);
-ptrdiff_t fumi_eigen_work(int n);
-
 double fumi_lasso_gap(const fumi_lasso *problem, fumi_lasso_work *w);
 
+/* ---- core_ista.c: steps on codes ---------------------------------------------- */
+/* room: fumi_eigen_work(n) doubles, here and below */
+ptrdiff_t fumi_eigen_work(int n);
+double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *room, fumi_status *status);
+/* eta = 1 / lambda_max(G), or 1 */
+double fumi_step_length(int n, const double *G, int ldg, double *room, fumi_status *status);
+/* the first rows and columns of I - eta G in panels, where `diagonal` rows were left out above */
+void fumi_step_panel(const fumi_kernel *kernel, int rows, int cols, const double *G, int ldg,
+                     double eta, int diagonal, double *room, double *panel);
+
+/* ---- core_coder.c: codes of new instances -------------------------------------- */
 /* codes of a block, from 0, on the atoms k0 .. k0 + K - 1 of its dictionary: exact
  * for steps = 0, else that many ISTA steps with threshold lambda */
 typedef struct {
@@ -192,6 +219,27 @@ fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kern
 void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0);
 /* flops of a block of d features, at most */
 double fumi_coder_work(const fumi_coder *c, int d);
+
+/* Codes of every instance, block by block: coder c is on the atoms k0[c] .. K - 1. */
+enum { FUMI_CODERS = 2 };
+typedef struct {
+  int n, steps, nonneg, simd, threads;
+  int k0[FUMI_CODERS];
+  double lambda[FUMI_CODERS];
+} fumi_coding;
+
+/* What a thread works with. */
+typedef struct {
+  fumi_block block;
+  fumi_coder coder[FUMI_CODERS];
+  double *room; /* 2 fumi_block_size() */
+} fumi_coding_worker;
+
+/* with the block projected, before its codes */
+typedef void fumi_coding_task(void *ctx, fumi_coding_worker *v);
+fumi_status fumi_code_blocks(const fumi_data *x, int K, const double *D, const fumi_coding *how,
+                             fumi_coding_task *task, void *ctx, double *worst_gap,
+                             const fumi_host *host);
 
 /* codes of every instance on D, K x N */
 fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,

@@ -5,20 +5,12 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
 #include "core_linalg.h"
-
-/* At the start of a cache line, so that no vector of a tile lies across two. */
-double *fumi_doubles(const fumi_host *host, ptrdiff_t n) {
-  enum { LINE = 64 };
-  char *p = host->alloc(host->ctx, (size_t)(n > 0 ? n : 1) + LINE / sizeof(double), sizeof(double));
-  return p ? (double *)(p + (LINE - (uintptr_t)p % LINE)) : NULL;
-}
 
 static fumi_status take_buffers(fumi_block *b, const fumi_host *host) {
   const int nb = fumi_block_size(b->x->d);

@@ -28,21 +28,14 @@ typedef struct {
 } dd_work;
 
 static fumi_status work_init(dd_work *w, const dd_problem *p, const fumi_host *host) {
-  w->q = fumi_doubles(host, p->x.N);
-  w->w = fumi_doubles(host, p->x.N);
-  w->s = fumi_doubles(host, p->x.d);
-  w->gs = fumi_doubles(host, p->x.d);
-  w->S = fumi_doubles(host, p->n_bags);
-  w->sum = fumi_doubles(host, p->n_bags);
-  w->best = host->alloc(host->ctx, (size_t)p->n_bags, sizeof(int));
-  return w->q && w->w && w->s && w->gs && w->S && w->sum && w->best ? FUMI_OK : FUMI_ENOMEM;
+  const fumi_array arrays[] = {{&w->q, p->x.N},  {&w->w, p->x.N},    {&w->s, p->x.d},
+                               {&w->gs, p->x.d}, {&w->S, p->n_bags}, {&w->sum, p->n_bags}};
+  w->best = fumi_ints(host, p->n_bags);
+  return w->best ? FUMI_TAKE(host, arrays) : FUMI_ENOMEM;
 }
 
-/* log(1 - exp(-a)) for a > 0, to full precision */
-static double log1mexp(double a) { return a > log(2.) ? log1p(-exp(-a)) : log(-expm1(-a)); }
-
 /* p / (1 - p) */
-static double odds(double q) { return exp(-q - log1mexp(q)); }
+static double odds(double q) { return exp(-q - fumi_log1mexp(q)); }
 
 /* eq. 1 for one instance; four sums, so that none waits for the one before */
 static double quadratic(int d, const double *x, double scale, const double *t, const double *s) {
@@ -81,7 +74,8 @@ void dd_moments(const fumi_data *x, int n, double *mean, double *variance) {
     const double *xi = fumi_ccol(x->X, d, i), scale = x->scale[i];
     for (int r = 0; r < d; r++) mean[r] += (scale * xi[r] - x->scale[0] * x->X[r]) / n;
   }
-  for (int i = 0; i < n && n > 1; i++) {
+  if (n == 1) return;
+  for (int i = 0; i < n; i++) {
     const double *xi = fumi_ccol(x->X, d, i), scale = x->scale[i];
     for (int r = 0; r < d; r++) {
       const double e = scale * xi[r] - mean[r];
@@ -96,7 +90,7 @@ static double most_likely_cause(const dd_problem *p, dd_work *w) {
   for (int i = 0; i < p->x.N; i++) w->w[i] = 0;
   for (int j = 0; j < p->n_bags; j++) {
     const int i = w->best[j];
-    F += p->label[j] ? w->q[i] : -log1mexp(w->q[i]);
+    F += p->label[j] ? w->q[i] : -fumi_log1mexp(w->q[i]);
     w->w[i] = p->label[j] ? 1 : -odds(w->q[i]);
   }
   return F;
@@ -112,7 +106,7 @@ static double noisy_or_weight(const dd_problem *p, const dd_work *w, int i) {
   if (!p->label[j]) return -odds(w->q[i]);
   if (is_far(p, w, j)) return exp(w->q[w->best[j]] - w->q[i]) / w->sum[j]; /* p_i / P_j */
   /* p_i / (1 - p_i) * (1 - P_j) / P_j */
-  return exp(-w->q[i] - log1mexp(w->q[i]) + w->S[j] - log1mexp(-w->S[j]));
+  return exp(-w->q[i] - fumi_log1mexp(w->q[i]) + w->S[j] - fumi_log1mexp(-w->S[j]));
 }
 
 /* F and w = dF/dq by noisy-or */
@@ -121,13 +115,13 @@ static double noisy_or(const dd_problem *p, dd_work *w) {
   for (int j = 0; j < p->n_bags; j++) w->S[j] = w->sum[j] = 0;
   for (int i = 0; i < p->x.N; i++) {
     const int j = p->bag[i];
-    w->S[j] += log1mexp(w->q[i]);
+    w->S[j] += fumi_log1mexp(w->q[i]);
     w->sum[j] += exp(w->q[w->best[j]] - w->q[i]);
   }
   for (int j = 0; j < p->n_bags; j++) {
     if (!p->label[j]) F -= w->S[j];
     else if (is_far(p, w, j)) F += w->q[w->best[j]] - log(w->sum[j]);
-    else F -= log1mexp(-w->S[j]);
+    else F -= fumi_log1mexp(-w->S[j]);
   }
   for (int i = 0; i < p->x.N; i++) w->w[i] = noisy_or_weight(p, w, i);
   return F;

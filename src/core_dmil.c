@@ -31,16 +31,17 @@ typedef struct {
   double *G, *B, *A, *e;   /* <d_k, d_l>, <d_k, x_i>, codes, ||x_i - D a_i||^2 */
 } dmil_coder;
 
-static fumi_status coder_init(dmil_coder *c, const fumi_data *x, int K, const double *D,
-                              double lambda, int simd, const fumi_host *host) {
-  *c = (dmil_coder){.x = x, .host = host, .K = K, .lambda = lambda, .D = D};
+static fumi_status coder_init(dmil_coder *c, const fumi_data *x, int K, double lambda, int simd,
+                              const fumi_host *host) {
+  *c = (dmil_coder){.x = x, .host = host, .K = K, .lambda = lambda};
   fumi_status status = fumi_block_init(&c->block, x, fumi_choose_kernel(simd), K, host);
   if (status == FUMI_OK) status = fumi_lasso_init(&c->lasso, c->block.kernel, K, host);
   c->norm2 = c->block.norm2;
-  c->block.D = D;
   c->B = fumi_doubles(host, (ptrdiff_t)K * x->N);
   return status == FUMI_OK && c->B ? FUMI_OK : FUMI_ENOMEM;
 }
+
+static void use_atoms(dmil_coder *c, const double *D) { c->D = c->block.D = D; }
 
 /* G = D'D, B = D'X */
 static fumi_status project(dmil_coder *c) {
@@ -60,8 +61,13 @@ static fumi_status project(dmil_coder *c) {
 static void solve(dmil_coder *c) {
   const size_t bytes = sizeof(double) * (size_t)c->K;
   for (int i = 0; i < c->x->N; i++) {
-    const fumi_lasso l = {.K = c->K, .ldg = c->K, .G = c->G, .lambda = c->lambda, .p = 1,
-                          .norm2 = c->norm2[i], .gap = 1e-9};
+    const fumi_lasso l = {.K = c->K,
+                          .ldg = c->K,
+                          .G = c->G,
+                          .lambda = c->lambda,
+                          .p = 1,
+                          .norm2 = c->norm2[i],
+                          .gap = 1e-9};
     memcpy(c->lasso.b, fumi_col(c->B, c->K, i), bytes);
     memset(c->lasso.a, 0, bytes);
     fumi_lasso_solve(&l, &c->lasso);
@@ -92,9 +98,10 @@ fumi_status dmil_code(const fumi_data *x, int K, const double *D, const double *
                       const double *norm2, double lambda, int simd, double *A, double *e,
                       const fumi_host *host) {
   dmil_coder c;
-  fumi_status status = coder_init(&c, x, K, D, lambda, simd, host);
+  fumi_status status = coder_init(&c, x, K, lambda, simd, host);
   c.G = fumi_doubles(host, (ptrdiff_t)K * K);
   if (status != FUMI_OK || !c.G) return FUMI_ENOMEM;
+  use_atoms(&c, D);
   c.A = A;
   c.e = e;
   status = project(&c);
@@ -112,29 +119,27 @@ typedef struct {
   dmil_coder c;
   const dmil_bags *bags;
   const dmil_param *par;
-  int *size, *n_dead;              /* instances of each bag; times each atom was reseeded */
-  double *D;                       /* the atoms that c.D points to */
-  double *trial, *omega, *w;       /* e at a trial step; dJ/dE_i; omega_i a_ik */
-  double *g, *z;                   /* direction, <d_l, g> */
-  double *u, *v;                   /* <r_i, d_k>, <r_i, g> */
-  double *least, *sum, *log_none;  /* of each bag, see pool() */
+  int *size, *n_dead;             /* instances of each bag; times each atom was reseeded */
+  double *D;                      /* the atoms that c.D points to */
+  double *trial, *omega, *w;      /* e at a trial step; dJ/dE_i; omega_i a_ik */
+  double *g, *z;                  /* direction, <d_l, g> */
+  double *u, *v;                  /* <r_i, d_k>, <r_i, g> */
+  double *least, *sum, *log_none; /* of each bag, see pool() */
 } dmil_work;
 
 static fumi_status work_init(dmil_work *f, const fumi_data *x, const dmil_bags *bags,
                              const dmil_param *par, int *n_dead, const fumi_host *host) {
   const ptrdiff_t d = x->d, N = x->N, K = par->K, n = bags->n;
   memset(f, 0, sizeof *f);
-  double **arrays[] = {&f->D, &f->trial, &f->omega, &f->w, &f->g, &f->z, &f->u, &f->v, &f->least,
-                       &f->sum, &f->log_none};
-  const ptrdiff_t sizes[] = {d * K, N, N, N, d, K, N, N, n, n, n};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    if (!(*arrays[i] = fumi_doubles(host, sizes[i]))) return FUMI_ENOMEM;
-  f->size = host->alloc(host->ctx, (size_t)n, sizeof(int));
-  fumi_status status = coder_init(&f->c, x, par->K, f->D, par->lambda, par->simd, host);
-  f->c.G = fumi_doubles(host, K * K);
-  f->c.A = fumi_doubles(host, K * N);
-  f->c.e = fumi_doubles(host, N);
-  if (status != FUMI_OK || !f->size || !f->c.G || !f->c.A || !f->c.e) return FUMI_ENOMEM;
+  const fumi_array arrays[] = {
+      {&f->D, d * K},    {&f->trial, N},   {&f->omega, N},   {&f->w, N},     {&f->g, d},
+      {&f->z, K},        {&f->u, N},       {&f->v, N},       {&f->least, n}, {&f->sum, n},
+      {&f->log_none, n}, {&f->c.G, K * K}, {&f->c.A, K * N}, {&f->c.e, N}};
+  fumi_status status = coder_init(&f->c, x, par->K, par->lambda, par->simd, host);
+  f->size = fumi_ints(host, n);
+  if (status == FUMI_OK) status = FUMI_TAKE(host, arrays);
+  if (status != FUMI_OK || !f->size) return FUMI_ENOMEM;
+  use_atoms(&f->c, f->D);
   f->bags = bags, f->par = par, f->n_dead = n_dead;
   memset(f->size, 0, sizeof(int) * (size_t)n);
   for (int i = 0; i < x->N; i++) f->size[bags->bag[i]]++;
@@ -150,9 +155,6 @@ static const double FAR = 36;               /* exp(-36) is about the last bit of
 static double exponent(const dmil_work *f, double e) {
   return fmax(f->par->beta * e, LEAST_EXPONENT);
 }
-
-/* log(1 - exp(-E)), E > 0, to full precision (Maechler 2012) */
-static double log1mexp(double E) { return E < .693 ? log(-expm1(-E)) : log1p(-exp(-E)); }
 
 static int positive(const dmil_work *f, int i) { return f->bags->positive[f->bags->bag[i]]; }
 
@@ -174,7 +176,7 @@ static void pool(dmil_work *f, const double *e) {
     const int j = bag[i];
     const double E = exponent(f, e[i]);
     f->sum[j] += exp(-power(f) * (E - f->least[j]));
-    f->log_none[j] += log1mexp(E);
+    f->log_none[j] += fumi_log1mexp(E);
   }
 }
 
@@ -183,7 +185,7 @@ static double bag_loss(const dmil_work *f, int j) {
   if (!f->bags->positive[j]) return -f->log_none[j];
   if (f->par->pool == DMIL_GMEAN)
     return f->least[j] - (log(f->sum[j]) - log(f->size[j])) / f->par->exponent;
-  return is_sum(f, j) ? f->least[j] - log(f->sum[j]) : -log1mexp(-f->log_none[j]);
+  return is_sum(f, j) ? f->least[j] - log(f->sum[j]) : -fumi_log1mexp(-f->log_none[j]);
 }
 
 static double objective(dmil_work *f, const double *e) {
@@ -310,8 +312,8 @@ static int reseed_dead(dmil_work *f) {
   int n = 0;
   double *value = f->trial; /* log(p e) */
   for (int i = 0; i < c->x->N; i++)
-    value[i] = positive(f, i) && c->norm2[i] > 0 ? log(c->e[i]) - f->par->beta * c->e[i]
-                                                 : -HUGE_VAL;
+    value[i] =
+        positive(f, i) && c->norm2[i] > 0 ? log(c->e[i]) - f->par->beta * c->e[i] : -HUGE_VAL;
   for (int k = 0; k < c->K; k++) {
     if (is_used(c, k)) continue;
     int best = 0;

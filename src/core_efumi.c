@@ -15,23 +15,23 @@
 #include "core_linalg.h"
 
 typedef struct {
-  int K, n;          /* endmembers; how many of them are in use */
-  double *Q, *L;     /* K x K; the factor of Q among those in use */
-  double *ab, *g;    /* K x 2: Q^-1 [c 1] among those in use; the gradient */
-  double *a, *z;     /* proportions; those that the endmembers in use ask for */
+  int K, n;       /* endmembers; how many of them are in use */
+  double *Q, *L;  /* K x K; the factor of Q among those in use */
+  double *ab, *g; /* K x 2: Q^-1 [c 1] among those in use; the gradient */
+  double *a, *z;  /* proportions; those that the endmembers in use ask for */
   int *used;
 } simplex_work;
 
 static fumi_status simplex_init(simplex_work *w, int K, const fumi_host *host) {
   *w = (simplex_work){.K = K};
-  w->Q = fumi_doubles(host, (ptrdiff_t)K * K);
-  w->L = fumi_doubles(host, (ptrdiff_t)K * K);
-  w->ab = fumi_doubles(host, 2 * (ptrdiff_t)K);
-  w->g = fumi_doubles(host, K);
-  w->a = fumi_doubles(host, K);
-  w->z = fumi_doubles(host, K);
-  w->used = host->alloc(host->ctx, (size_t)K, sizeof(int));
-  return w->Q && w->L && w->ab && w->g && w->a && w->z && w->used ? FUMI_OK : FUMI_ENOMEM;
+  const fumi_array arrays[] = {{&w->Q, (ptrdiff_t)K * K},
+                               {&w->L, (ptrdiff_t)K * K},
+                               {&w->ab, 2 * (ptrdiff_t)K},
+                               {&w->g, K},
+                               {&w->a, K},
+                               {&w->z, K}};
+  w->used = fumi_ints(host, K);
+  return w->used ? FUMI_TAKE(host, arrays) : FUMI_ENOMEM;
 }
 
 /* z = Q^-1 (c + nu 1) with sum z = 1, among the endmembers in use */

@@ -1,14 +1,22 @@
-/* core_sparse.c: exact sparse codes.
+/* core_sparse.c: the lasso of one instance.
  *
- *   min_a  .5 a'Qa - c'a + sum_k penalty_k |a_k|
+ *   min_a  .5 a'Qa - c'a + sum_k penalty_k |a_k|,   a >= 0 if `nonneg`
  *
- * by an active set (feature-sign search, Lee et al. 2007) on a Cholesky factor
- * that grows with the set and is rebuilt from the row of an atom that leaves. An
- * atom that depends on the active ones takes the place of one of them. The weight of
- * an atom divides out of q_k = c_k - (Qa)_k and of its penalty, so that every atom is
- * held against lambda. Codes that must not be negative are the same search in which
- * only a q_k > 0 pulls an atom in. What cycles or rounds is handed to coordinate descent. The
- * duality gap tells how exact a code is. */
+ * with Q_kl = p G_kl if k or l < T and G_kl otherwise, c_k = p b_k and penalty_k = p lambda if
+ * k < T, b_k and lambda otherwise; b = D'x. The weight p of an atom divides out of
+ * q_k = c_k - (Qa)_k and of its penalty, so every atom is held against lambda: a is the minimum if
+ *
+ *   q_k = lambda sign(a_k) where a_k is not 0,  |q_k| <= lambda elsewhere
+ *
+ * (q_k <= lambda if nonneg).
+ *
+ * By an active set (feature-sign search, Lee et al. 2007):
+ *   1. minimise over the active atoms (Cholesky factor L of Q among them), and drop those whose
+ *      code would change its sign;
+ *   2. of the others, the one with the largest |q_k| enters if that is above lambda.
+ * L grows by a row for an atom that enters and is rebuilt from the row of an atom that leaves. An
+ * atom that depends on the active ones takes the place of one of them. What cycles or rounds is
+ * handed to coordinate descent. The duality gap tells how exact a code is. */
 #include "core.h"
 
 #include <math.h>
@@ -18,14 +26,18 @@
 
 fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K,
                             const fumi_host *host) {
-  double **arrays[] = {&w->b, &w->q, &w->a, &w->z, &w->y, &w->v};
+  const fumi_array arrays[] = {{&w->b, K},
+                               {&w->q, K},
+                               {&w->a, K},
+                               {&w->z, K},
+                               {&w->y, K},
+                               {&w->v, K},
+                               {&w->L, (ptrdiff_t)K * K}};
   w->kernel = kernel;
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-    if (!(*arrays[i] = fumi_doubles(host, K))) return FUMI_ENOMEM;
-  w->L = fumi_doubles(host, (ptrdiff_t)K * K);
-  w->active = host->alloc(host->ctx, (size_t)K, sizeof(int));
-  w->sign = host->alloc(host->ctx, (size_t)K, sizeof(int));
-  return w->L && w->active && w->sign ? FUMI_OK : FUMI_ENOMEM;
+  if (FUMI_TAKE(host, arrays) != FUMI_OK) return FUMI_ENOMEM;
+  w->active = fumi_ints(host, K);
+  w->sign = fumi_ints(host, K);
+  return w->active && w->sign ? FUMI_OK : FUMI_ENOMEM;
 }
 
 static double weight(const fumi_lasso *l, int k) { return k < l->T ? l->p : 1; }
@@ -54,7 +66,8 @@ static int find_active(const fumi_lasso *l, fumi_lasso_work *w) {
   const int first = first_atom(l);
   int n = 0;
   for (int k = 0; k < l->K; k++) {
-    if (k < first || l->G[k + (ptrdiff_t)l->ldg * k] <= 0) w->a[k] = 0; /* without weight, or of zeros */
+    if (k < first || l->G[k + (ptrdiff_t)l->ldg * k] <= 0)
+      w->a[k] = 0; /* without weight, or of zeros */
     if (l->nonneg && w->a[k] < 0) w->a[k] = 0;
     if (w->a[k] == 0) continue;
     w->active[n] = k;
@@ -63,19 +76,23 @@ static int find_active(const fumi_lasso *l, fumi_lasso_work *w) {
   return n;
 }
 
+/* q_t of a target atom, in which the weight p divides out of every term */
+static double target_correlation(const fumi_lasso *l, const fumi_lasso_work *w, int n, int t) {
+  double q = w->b[t];
+  for (int i = 0; i < n; i++) q -= w->a[w->active[i]] * l->G[t + (ptrdiff_t)l->ldg * w->active[i]];
+  return q;
+}
+
 /* q_k = (c - Qa)_k / weight_k from the n active codes; 0 for atoms out of play */
 static void correlations(const fumi_lasso *l, fumi_lasso_work *w, int n) {
   for (int i = 0; i < n; i++) w->v[i] = weight(l, w->active[i]) * w->a[w->active[i]];
   w->kernel->correlate(l->K, n, w->active, w->v, l->G, l->ldg, w->b, w->q);
-  for (int t = 0; t < l->T && l->p != 1; t++) {
-    double q = first_atom(l) ? 0 : w->b[t];
-    for (int i = 0; i < n && !first_atom(l); i++)
-      q -= w->a[w->active[i]] * l->G[t + (ptrdiff_t)l->ldg * w->active[i]];
-    w->q[t] = q;
-  }
+  if (l->p == 1) return;
+  for (int t = 0; t < l->T; t++) w->q[t] = first_atom(l) ? 0 : target_correlation(l, w, n, t);
 }
 
-/* Without a penalty the dual has no interior: the largest |q_k|, but for a code of 0 its pull, beside |c_k|. */
+/* Without a penalty the dual has no interior: the largest |q_k|, but for a code of 0 its pull,
+ * beside |c_k|. */
 static double largest_correlation(const fumi_lasso *l, const fumi_lasso_work *w) {
   double q = 0, c = 0;
   for (int k = first_atom(l); k < l->K; k++) {
@@ -160,9 +177,10 @@ static int drop_active(fumi_lasso_work *w, int n, int place) {
   return n - 1;
 }
 
-/* The last active atom, whose code is still 0, depends on the others. Its code moves away from 0 and
- * theirs so that Da stays: the penalty falls until one of them is 0, whose place is returned, or the
- * small curve along that way ends it first: then it is not worth to enter, and its own place is. */
+/* The last active atom, whose code is still 0, depends on the others. Its code moves away from 0
+ * and theirs so that Da stays: the penalty falls until one of them is 0, whose place is returned,
+ * or the small curve along that way ends it first: then it is not worth to enter, and its own place
+ * is. */
 static int exchange(const fumi_lasso *l, fumi_lasso_work *w, int n) {
   const int last = n - 1, k = w->active[last];
   const double sign = w->sign[last], slope = weight(l, k) * (fabs(w->q[k]) - l->lambda);
@@ -179,7 +197,8 @@ static int exchange(const fumi_lasso *l, fumi_lasso_work *w, int n) {
   return leaves;
 }
 
-/* Minimises over the active atoms, of which the last one may be about to enter; returns their number. */
+/* Minimises over the active atoms, of which the last one may be about to enter; returns their
+ * number. */
 static int minimise_active(const fumi_lasso *l, fumi_lasso_work *w, int n, int factored) {
   while (n > 0) {
     int leaves = factor_rows(l, w, factored, n);
@@ -242,8 +261,8 @@ static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w) {
   return gap;
 }
 
-/* The codes to start from. Codes without a 0 are those of least squares: where atoms are many, it is cheaper
- * to begin at 0 than to let them leave one by one, each at the price of a factor. */
+/* The codes to start from. Codes without a 0 are those of least squares: where atoms are many, it
+ * is cheaper to begin at 0 than to let them leave one by one, each at the price of a factor. */
 static int start_active(const fumi_lasso *l, fumi_lasso_work *w) {
   enum { CHEAP_TO_LEAVE = 32 };
   const int n = find_active(l, w);
@@ -267,115 +286,4 @@ double fumi_lasso_solve(const fumi_lasso *l, fumi_lasso_work *w) {
     w->sign[n++] = w->q[enters] > 0 ? 1 : -1;
   }
   return coordinate_descent(l, w);
-}
-
-/* ---- eigenvalues and codes of new instances ---------------------------------- */
-
-enum { EIGEN_WORK = 34 }; /* dsyev: (NB + 2) n with LAPACK's block of 32 */
-
-ptrdiff_t fumi_eigen_work(int n) { return (ptrdiff_t)n * (n + 1 + EIGEN_WORK); }
-
-double fumi_largest_eigenvalue(int n, const double *G, int ldg, double *work,
-                               fumi_status *status) {
-  double *copy = work, *values = work + (ptrdiff_t)n * n, *rest = values + n;
-  for (int k = 0; k < n; k++)
-    memcpy(fumi_col(copy, n, k), fumi_ccol(G, ldg, k), sizeof(double) * (size_t)n);
-  if (la_eigenvalues(n, copy, values, rest, EIGEN_WORK * n) != 0) *status = FUMI_ESINGULAR;
-  return values[n - 1];
-}
-
-fumi_status fumi_coder_twin(fumi_coder *c, const fumi_coder *of, const fumi_kernel *kernel,
-                            const fumi_host *host) {
-  *c = *of;
-  c->spare = fumi_doubles(host, 2 * (ptrdiff_t)c->K * kernel->lanes);
-  return c->spare ? fumi_lasso_init(&c->lasso, kernel, c->K, host) : FUMI_ENOMEM;
-}
-
-double fumi_coder_work(const fumi_coder *c, int d) {
-  const double K = c->K, steps = c->steps > 0 ? c->steps : 2 * K;
-  return fumi_block_size(d) * (2 * d * K + 2 * steps * K * K);
-}
-
-fumi_status fumi_coder_init(fumi_coder *c, const fumi_kernel *kernel, int K, const double *G,
-                            int ldg, double lambda, int steps, int nonneg, const fumi_host *host) {
-  const fumi_coder plain = {.K = K, .ldg = ldg, .steps = steps, .nonneg = nonneg, .G = G, .lambda = lambda};
-  fumi_status status = fumi_coder_twin(c, &plain, kernel, host);
-  c->H = fumi_doubles(host, fumi_panel_size(kernel, K, K));
-  double *work = fumi_doubles(host, fumi_eigen_work(K));
-  if (status != FUMI_OK || !c->H || !work) return FUMI_ENOMEM;
-  if (steps == 0) return FUMI_OK;
-  const double largest = fumi_largest_eigenvalue(K, G, ldg, work, &status);
-  c->eta = largest > 0 ? 1 / largest : 1;
-  for (int k = 0; k < K; k++)
-    for (int j = 0; j < K; j++)
-      work[j + (ptrdiff_t)K * k] = (j == k) - c->eta * G[j + (ptrdiff_t)ldg * k];
-  fumi_panel(kernel, K, K, work, K, c->H);
-  return status;
-}
-
-static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
-  const int lanes = b->kernel->lanes;
-  fumi_lasso_work *w = &c->lasso;
-  for (int i = b->n; i < b->tiles * lanes; i++)
-    for (int k = 0; k < c->K; k++) b->A[fumi_at(lanes, b->K, k0 + k, i)] = 0;
-  for (int i = 0; i < b->n; i++) {
-    const fumi_lasso l = {.K = c->K, .ldg = c->ldg, .nonneg = c->nonneg, .G = c->G, .lambda = c->lambda, .p = 1,
-                          .norm2 = b->norm2[b->first + i], .gap = 1e-9};
-    const ptrdiff_t lane = fumi_at(lanes, b->K, k0, i);
-    for (int k = 0; k < c->K; k++) w->b[k] = b->B[lane + k * lanes], w->a[k] = 0;
-    const double gap = fumi_lasso_solve(&l, w);
-    if (gap > c->worst_gap) c->worst_gap = gap;
-    for (int k = 0; k < c->K; k++) b->A[lane + k * lanes] = w->a[k];
-  }
-}
-
-static void code_ista(fumi_coder *c, fumi_block *b, int k0) {
-  const int lanes = b->kernel->lanes;
-  const double threshold[] = {c->lambda, fumi_below(c->lambda, c->nonneg)};
-  for (int tile = 0; tile < b->tiles; tile++) {
-    const ptrdiff_t at = ((ptrdiff_t)tile * b->K + k0) * lanes;
-    memset(b->A + at, 0, sizeof(double) * (size_t)(c->K * lanes));
-    b->kernel->ista(c->K, c->steps, c->H, c->eta, b->B + at, threshold, b->A + at, c->spare);
-  }
-}
-
-void fumi_coder_run(fumi_coder *c, fumi_block *b, int k0) {
-  if (c->steps == 0) code_exact(c, b, k0);
-  else code_ista(c, b, k0);
-}
-
-typedef struct {
-  const fumi_data *x;
-  fumi_block block[FUMI_GROUPS];
-  fumi_coder coder[FUMI_GROUPS];
-  double *A;
-} code_work;
-
-static void code_task(void *ctx, int thread, int group, int j) {
-  code_work *w = ctx;
-  fumi_block *b = w->block + thread;
-  (void)group;
-  fumi_block_project(b, j * fumi_block_size(w->x->d), w->x->N, 0);
-  fumi_coder_run(w->coder + thread, b, 0);
-  fumi_block_store(b, w->A);
-}
-
-fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,
-                      int simd, int threads, double *A, double *worst_gap, const fumi_host *host) {
-  const int nb = fumi_block_size(x->d), n_blocks = (x->N + nb - 1) / nb;
-  const int n_threads = fumi_usable_threads(threads, n_blocks);
-  code_work w = {.x = x, .A = A};
-  fumi_status status = fumi_block_with_atoms(w.block, x, fumi_choose_kernel(simd), K, D, host);
-  if (status != FUMI_OK) return status;
-  const double *G = w.block->G;
-  status = fumi_coder_init(w.coder, w.block->kernel, K, G, K, lambda, steps, nonneg, host);
-  for (int t = 1; t < n_threads && status == FUMI_OK; t++) {
-    status = fumi_block_twin(w.block + t, w.block, host);
-    if (status == FUMI_OK) status = fumi_coder_twin(w.coder + t, w.coder, w.block->kernel, host);
-  }
-  if (status == FUMI_OK)
-    status = fumi_each_block(x->d, n_blocks, n_threads, fumi_coder_work(w.coder, x->d), code_task, &w, host);
-  *worst_gap = 0;
-  for (int t = 0; t < n_threads; t++) *worst_gap = fmax(*worst_gap, w.coder[t].worst_gap);
-  return status;
 }

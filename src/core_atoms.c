@@ -1,0 +1,139 @@
+/* core_atoms.c: the dictionary from sums over instances, U = X W' and S = A W'. Each atom
+ * minimises (4) with all else fixed, target atoms first, and each with those updated before it. */
+#include <math.h>
+#include <string.h>
+
+#include "core_dlfumi.h"
+
+fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
+                               const dlfumi_param *par, dlfumi_state *s, const fumi_host *host) {
+  const ptrdiff_t d = keeper->d, K = par->K, MT = (ptrdiff_t)par->M * par->T;
+  *f = (dlfumi_update){.d = keeper->d,
+                       .par = par,
+                       .keeper = keeper,
+                       .s = s,
+                       .kernel = fumi_choose_kernel(par->simd)};
+  const fumi_array arrays[] = {{&f->G, K * K},    {&f->D_old, d * K}, {&f->cosine, MT},
+                               {&f->product, MT}, {&f->numerator, d}, {&f->coef, K}};
+  f->every = fumi_ints(host, K);
+  if (!f->every) return FUMI_ENOMEM;
+  for (int k = 0; k < par->K; k++) f->every[k] = k;
+  return FUMI_TAKE(host, arrays);
+}
+
+/* The target atoms that eq. 5 and the third term of (4) compare with: old in the
+ * paper. DEVIATES D2 (matlab): new ones. */
+static const double *compared_targets(const dlfumi_update *f) {
+  return f->par->variant == DLFUMI_MATLAB ? f->s->D : f->D_old;
+}
+
+/* <d_k, d_t> of the background atoms of D and the target atoms that they are compared with */
+static void inner_products(const dlfumi_update *f, const double *D, double *products) {
+  const int d = f->d, T = f->par->T, M = f->par->M;
+  f->kernel->inner(d, M, T, fumi_ccol(D, d, T), compared_targets(f), products, M);
+}
+
+/* (5): cos theta_kt */
+void dlfumi_update_cosines(dlfumi_update *f) {
+  const int d = f->d, T = f->par->T, M = f->par->M;
+  inner_products(f, f->D_old, f->cosine);
+  for (int k = 0; k < M; k++) f->coef[k] = fumi_norm(d, fumi_ccol(f->D_old, d, T + k));
+  for (int t = 0; t < T; t++) {
+    const double norm = fumi_norm(d, fumi_ccol(compared_targets(f), d, t));
+    for (int k = 0; k < M; k++) {
+      const double norms = f->coef[k] * norm;
+      if (norms > 0) f->cosine[k + (ptrdiff_t)M * t] /= norms;
+    }
+  }
+}
+
+double dlfumi_incoherence(const dlfumi_update *f) {
+  const ptrdiff_t n = (ptrdiff_t)f->par->M * f->par->T;
+  double sum = 0;
+  inner_products(f, f->s->D, f->product);
+  for (ptrdiff_t kt = 0; kt < n; kt++) sum += f->cosine[kt] * f->product[kt];
+  return f->par->gamma * sum;
+}
+
+static int atoms_left(const dlfumi_update *f, int from, int end) {
+  int n = 0;
+  for (int k = from; k < end; k++) n += fumi_norm(f->d, fumi_ccol(f->s->D, f->d, k)) > 0;
+  return n;
+}
+
+/* DEVIATES D7: the numerator, without its negative part if atoms must not be negative; returns its
+ * norm. */
+static double bound_numerator(dlfumi_update *f) {
+  if (f->par->nonneg_atoms)
+    for (int r = 0; r < f->d; r++) f->numerator[r] = fmax(f->numerator[r], 0);
+  return fumi_norm(f->d, f->numerator);
+}
+
+static void set_atom(dlfumi_update *f, int k, double norm) {
+  double *atom = fumi_col(f->s->D, f->d, k);
+  for (int r = 0; r < f->d; r++) atom[r] = f->numerator[r] / norm;
+}
+
+/* DEVIATES D3: an atom that no code uses would be 0/0 in (8) and (9). */
+static void revive_atom(dlfumi_update *f, int k) {
+  const int d = f->d, T = f->par->T, target = k < T;
+  double *atom = fumi_col(f->s->D, d, k);
+  const int dropped = fumi_norm(d, atom) == 0 && f->par->dead == DLFUMI_DROP && f->s->n_dead[k] > 0;
+  if (dropped) return;
+  f->s->n_dead[k]++;
+  if (f->par->dead == DLFUMI_DROP && atoms_left(f, target ? 0 : T, target ? T : f->par->K) > 1)
+    memset(atom, 0, sizeof(double) * (size_t)d);
+  if (f->par->dead != DLFUMI_RESAMPLE) return;
+  if (!f->keeper->worst(f->keeper->ctx, target, f->D_old, f->numerator)) return;
+  const double norm = bound_numerator(f);
+  if (norm > 0) set_atom(f, k, norm);
+}
+
+/* The atom is its numerator brought to norm 1: the denominators of (8) and (9) cancel. */
+static void normalise_atom(dlfumi_update *f, int k) {
+  const double usage = f->sums.S[k + (ptrdiff_t)f->par->K * k], norm = bound_numerator(f);
+  if (!(usage > DBL_EPSILON * DBL_EPSILON * f->sums.energy) || !(norm > 0) || !isfinite(norm)) {
+    revive_atom(f, k);
+    return;
+  }
+  set_atom(f, k, norm);
+}
+
+/* (9), numerator: sum_i p_i a_it (x_i - sum_{l != t} a_il d_l) = U_t - sum_{l != t} S_lt d_l */
+static void update_target_atoms(dlfumi_update *f) {
+  const int d = f->d, K = f->par->K;
+  for (int t = 0; t < f->par->T; t++) {
+    memcpy(f->coef, fumi_ccol(f->sums.S, K, t), sizeof(double) * (size_t)K);
+    f->coef[t] = 0;
+    f->kernel->correlate(d, K, f->every, f->coef, f->s->D, d,
+                         fumi_ccol(f->sums.U, fumi_padded(d), t), f->numerator);
+    normalise_atom(f, t);
+  }
+}
+
+/* (8), numerator: U_k - psi sum_t S_kt d_t - sum_{l != k} S_lk d_l
+ *                 - Gamma sum_t cos_kt d_t(old) */
+static void update_background_atoms(dlfumi_update *f) {
+  const int d = f->d, T = f->par->T, M = f->par->M, K = f->par->K;
+  for (int k = T; k < K; k++) {
+    for (int t = 0; t < T; t++) f->coef[t] = f->par->psi * f->sums.S[k + (ptrdiff_t)K * t];
+    for (int l = T; l < K; l++) f->coef[l] = f->sums.S[l + (ptrdiff_t)K * k];
+    f->coef[k] = 0;
+    f->kernel->correlate(d, K, f->every, f->coef, f->s->D, d,
+                         fumi_ccol(f->sums.U, fumi_padded(d), k), f->numerator);
+    for (int t = 0; t < T; t++) f->coef[t] = f->par->gamma * f->cosine[k - T + (ptrdiff_t)M * t];
+    f->kernel->correlate(d, T, f->every, f->coef, f->D_old, d, f->numerator, f->numerator);
+    normalise_atom(f, k);
+  }
+}
+
+void dlfumi_keep_dictionary(dlfumi_update *f) {
+  memcpy(f->D_old, f->s->D, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+}
+
+void dlfumi_update_atoms(dlfumi_update *f) {
+  dlfumi_keep_dictionary(f);
+  update_target_atoms(f);
+  dlfumi_update_cosines(f);
+  update_background_atoms(f);
+}
