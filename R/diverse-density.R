@@ -15,8 +15,9 @@
 #' features every \eqn{p_i} is smaller than the smallest number a computer holds, and a floor
 #' under it would be a plateau on which a start stays.
 #'
-#' The score is \eqn{-q}, which has no ties however far an instance is. Probabilities are \eqn{p}; those of
-#' bags are pooled by noisy-or unless `pool` says otherwise: `pool = "max"` is the most likely cause.
+#' The score of an instance is \eqn{-q}, which has no ties however far it is. That of a bag is
+#' \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}, or the largest \eqn{-q} for the most likely cause.
+#' `predict(type = "prob")` gives \eqn{p} and \eqn{P} only if they are well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
 #' Starts are instances of positive bags, of at most three bags as in Weka's `MIEMDD`, and at most 30;
@@ -57,6 +58,7 @@
 diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                             scale_type = c("feature", "single", "fixed"), scale_init = NULL,
                             n_start = NULL, max_iter = 100, normalize = c("unit", "none"),
+                            calibrate = getOption("fumi.calibrate", "auto"),
                             progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(model = check_choice(model, dd_models, "model"),
@@ -64,9 +66,13 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
                n_start = if (!is.null(n_start)) check_count(n_start, "n_start"),
                max_iter = check_count(max_iter, "max_iter"),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
-  diverse_density_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 0.1), spec, progress)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
+  fit <- diverse_density_bridge(b, spec, progress)
+  calibrate_fit(fit, b, spec$calibrate, function(b) diverse_density_bridge(b, spec, FALSE),
+                work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective), progress)
 }
 
 diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -74,7 +80,7 @@ diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()
   problem <- dd_problem(b, spec, call)
   fits <- dd_from_starts(b, problem, spec, progress, call, function(theta)
     dd_minimise(problem, theta, spec$model, spec$max_iter))
-  add_thresholds(new_dd_model("diverse_density", fits, b, problem, spec), b)
+  new_dd_model("diverse_density", fits, b, problem, spec)
 }
 
 # ---- shared with em_dd(): the problem, the starts, the minimiser ---------------------
@@ -203,9 +209,24 @@ score_instances.diverse_density <- function(object, x, ..., call = rlang::caller
 }
 
 #' @export
-prob_instances.diverse_density <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "pool", "bag"), call = call)
-  exp(-dd_quadratic(x, object, object$normalize))
+score_bags.diverse_density <- function(object, x, bag, ..., call = rlang::caller_env()) {
+  score <- score_instances(object, x, ..., call = call)
+  if (object$spec$model == "noisy-or") noisy_or_score(-score, bag) else pool_codes(score, bag)
+}
+
+# log(-log(1 - P)) of each bag for P = 1 - prod(1 - p), p = exp(-q): the logarithm of the sum of -log(1 - p). It
+# rises with P and, unlike P, has no ties at 0 and 1; for a q above 30, -log(1 - p) is p.
+noisy_or_score <- function(q, bag) {
+  q <- pmax(q, 1e-12)
+  h <- ifelse(q > 30, -q, log(-log(-expm1(-pmin(q, 30)))))
+  largest <- pool_codes(h, bag)
+  largest + log(rowsum(exp(h - largest[bag]), bag, reorder = TRUE)[, 1])
+}
+
+#' @export
+probability_curves.diverse_density <- function(object) {
+  p <- list(link = "log", intercept = 0, slope = 1)
+  list(bag = if (object$spec$model == "noisy-or") list(link = "cloglog", intercept = 0, slope = 1) else p, instance = p)
 }
 
 # ---- looking at a fit ------------------------------------------------------------------
@@ -271,7 +292,6 @@ print_dd <- function(x, title, digits) {
       if (n > 1) " starts" else " start", "\n", sep = "")
   cat("  stopped:    ", if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
       else stop_words[[x$stop_reason]], "\n", sep = "")
-  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
-      "\" above)\n", sep = "")
+  print_calibration(x, digits)
   invisible(x)
 }

@@ -30,8 +30,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
   if (length(x$starts) > 1)
     cat("  starts:     ", length(x$starts), ", ", if (x$combine == "average") "scores averaged" else "the best kept",
         "\n", sep = "")
-  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
-      "\" above)\n", sep = "")
+  print_calibration(x, digits)
   invisible(x)
 }
 

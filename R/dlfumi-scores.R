@@ -1,4 +1,4 @@
-# Scores, probabilities and codes of new instances by a DL-FUMI fit.
+# Scores, weights and codes of new instances by a DL-FUMI fit.
 
 # Penalty of the lasso that a code settles at, on all atoms and on background atoms alone.
 # The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
@@ -77,8 +77,8 @@ subace_score <- function(object, x, background, call) {
 }
 
 #' @export
-prob_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL, ...,
-                                  call = rlang::caller_env()) {
+weight_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL, ...,
+                                    call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding", "coding_steps", "new_data", "pool", "bag"), call = call)
   coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
   if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)

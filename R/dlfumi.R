@@ -11,8 +11,8 @@
 #'   + \lambda (p_i |a_i^+|_1 + |a_i^-|_1)\} + \Gamma \sum_{kt} \cos\theta_{kt}
 #'   \langle d_k^-, d_t^+ \rangle,}{sum_i w_i {1/2 [p_i |x_i - D a_i|^2 + (1 - p_i) |x_i - D- a_i-|^2]
 #'   + lambda (p_i |a_i+|_1 + |a_i-|_1)} + gamma sum_kt cos_kt <d_k-, d_t+>,}
-#' minimised by expectation-maximisation: the E-step computes the probability
-#' \eqn{p_i} that instance \eqn{i} holds a target, the M-step updates the atoms one
+#' minimised by expectation-maximisation: the E-step computes the weight
+#' \eqn{p_i} that instance \eqn{i} has as a target, the M-step updates the atoms one
 #' by one and the sparse codes. `vignette("dlfumi-math")` has every equation, and
 #' every departure from the paper.
 #'
@@ -85,20 +85,23 @@
 #' @param keep_background keep the statistics of the negative bags that
 #'   `predict(detector = "subace")` needs.
 #' @param control a list made by [dlfumi_control()].
+#' @param calibrate how classes and probabilities are calibrated: `"auto"`, by the scores of training bags in five folds
+#'   where the fit is quick; a number of folds; or 0, by the fit's own scores of its training bags. See
+#'   [mil_calibrate()].
 #' @param progress show a progress bar.
 #'
 #' @return A plain list of class `c("dlfumi", "mil_model")` that holds neither data nor
 #'   functions:
 #'   \item{dictionary}{features x atoms, unit-norm columns, target atoms first}
 #'   \item{codes}{atoms x instances, in the order of the instances given}
-#'   \item{prob_target}{\eqn{p} of the last E-step, one an instance, 0 in negative bags}
+#'   \item{prob_target}{the weight \eqn{p} of the last E-step for each instance, 0 in negative bags}
 #'   \item{objective}{one row an iteration: the objective and its three terms; see
 #'     [loss_path()]}
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"max_iter"` or
 #'     `"interrupt"`}
 #'   \item{n_dead}{how often each atom was found without use}
 #'   \item{worst_gap}{largest relative duality gap of a code, for variant `"exact"`}
-#'   \item{thresholds}{score above which a bag is called positive, by pooling}
+#'   \item{calibration}{what classes and probabilities are made by, see [mil_calibrate()]}
 #'   and the parameters, normalisation, feature names, image size, bag ids, classes and
 #'   kind of random numbers.
 #'
@@ -123,7 +126,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
                    gamma = NULL, psi = NULL, nonneg = c("none", "codes", "dictionary", "both"), bag_weights = NULL,
                    instance_prior = NULL, witnesses = 0, normalize = c("unit", "none"), init = "paper",
                    n_start = 1, combine = c("best", "average"), score = c("ratio", "difference"), keep_background = FALSE,
-                   control = dlfumi_control(),
+                   calibrate = getOption("fumi.calibrate", "auto"), control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   control <- check_dlfumi_control(control)
@@ -137,6 +140,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$score <- check_choice(score, c("ratio", "difference"), "score")
   spec$n_start <- check_count(n_start, "n_start")
   spec$keep_background <- check_flag(keep_background, "keep_background")
+  spec$calibrate <- check_calibrate(calibrate)
   spec$control <- control
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.05, shards = TRUE)
@@ -148,7 +152,28 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$given <- c(given, known)
   check_witnesses(b, spec)
   if (spec$witnesses > 0) spec$prior <- find_witnesses(b, spec, progress, rlang::current_env())
-  dlfumi_bridge(b, spec, init, progress)
+  fit <- dlfumi_bridge(b, spec, init, progress)
+  calibrate_fit(fit, b, spec$calibrate, dlfumi_refit(b, spec, init), dlfumi_work(b, spec, fit), progress)
+}
+
+# Multiplications of a fit: codes by gradient steps, and sums for the atoms.
+dlfumi_work <- function(b, spec, fit) {
+  n_atoms <- spec$n_target + spec$n_background
+  length(b$bag) * n_atoms * (4 * nrow(b$x) + 2 * spec$control$inner * n_atoms) * fit$n_iter * spec$n_start
+}
+
+# The same fit to some of the bags, with what is known of these.
+dlfumi_refit <- function(b, spec, init) {
+  spec$keep_background <- FALSE
+  function(some) {
+    mine <- which(b$ids[b$bag] %in% some$ids)
+    spec["weight"] <- list(spec$weight[mine])
+    spec["prior"] <- list(spec$prior[mine[mine <= b$n_positive]])
+    if (is.list(init) && !inherits(init, "dlfumi") && !is.null(init$codes))
+      init$codes <- init$codes[, sort(b$order[mine]), drop = FALSE]
+    check_dlfumi_sizes(some, spec)
+    dlfumi_bridge(some, spec, init, FALSE)
+  }
 }
 
 # Parameters as given, completed by a fit that is the start, then by the variant.
@@ -262,7 +287,7 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
               call = call)
   else if (length(p) && all(p < 1e-12 | p > 1 - 1e-12)) {
     beta <- log(2) / stats::median(background_residual(best, b, scale))
-    warn_fumi("`beta` = ", spec$beta, " makes every probability of the E-step 0 or 1",
+    warn_fumi("`beta` = ", spec$beta, " makes every weight of the E-step 0 or 1",
               if (is.finite(beta)) paste0(": try `beta` = ", signif(beta, 2)), ".", class = "beta",
               call = call)
   }
@@ -302,28 +327,21 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     gamma = spec$gamma, psi = spec$psi, nonneg = spec$nonneg, normalize = spec$normalize, variant = spec$control$variant,
     witnesses = spec$witnesses, combine = spec$combine, score = spec$score, score_scale = score_scale(spec),
     starts = lapply(fits, `[[`, "objective"),
-    spec = c(spec$given, spec[c("witnesses", "nonneg", "normalize", "combine", "score", "n_start", "keep_background", "control")]))
+    spec = c(spec$given, spec[c("witnesses", "nonneg", "normalize", "combine", "score", "n_start", "keep_background", "calibrate", "control")]))
   if (spec$keep_background) object$background <- background_stats(normalised_negatives(b, scale))
-  score_training(object, fits, b, scale, spec, call)
+  if (spec$combine == "average") add_members(object, fits, b, call) else object
 }
 
-# What needs the scores of the training bags: the members of an average, and the thresholds. An
-# interrupt leaves a usable fit without them, the best start alone.
-score_training <- function(object, fits, b, scale, spec, call) {
+# The members of an average, which need the scores of training instances. An interrupt leaves the best start.
+add_members <- function(object, fits, b, call) {
   late <- function(e) {
-    warn_fumi("Interrupted after the last iteration: the fit holds its best start, without thresholds.",
-              class = "interrupt", call = call)
+    warn_fumi("Interrupted after the last iteration: the fit holds its best start.", class = "interrupt", call = call)
     object[c("combine", "stop_reason")] <- c("best", "interrupt")
     object$score_scale <- score_scale(object)
-    object$thresholds <- c(max = NA_real_, mean = NA_real_, lse = NA_real_)
     object
   }
-  whole <- function() {
-    if (spec$combine == "average") object$members <- lapply(fits, new_member, object, b)
-    if (spec$combine == "average" || inherits(b, "bag_shards")) return(add_thresholds(object, b))
-    add_thresholds(object, b, dlfumi_score(object, b$x, scale = scale))
-  }
-  tryCatch(whole(), fumi_error_interrupt = late, interrupt = late)
+  tryCatch({ object$members <- lapply(fits, new_member, object, b); object }, fumi_error_interrupt = late,
+           interrupt = late)
 }
 
 # A member of an average: its dictionary, and how its comparable score is standardised.

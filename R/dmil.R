@@ -22,7 +22,10 @@
 #' replaced by the instance of a positive bag with the largest \eqn{p e}. An instance of zeros is
 #' like no atom: its \eqn{e} is taken as 1.
 #'
-#' The score is \eqn{-e}, the probability \eqn{\exp(-\beta e)}. **`beta` is worth trying out**, say 1, 2, 5 and
+#' The score of an instance is \eqn{-e}. That of a bag rises with \eqn{P}: it is \eqn{\log(-\log(1 - P))} for
+#' `"noisy-or"`, \eqn{\log P} for `"gmean"`, and the largest \eqn{-e} where scores are averaged. The model's
+#' probabilities \eqn{p} and \eqn{P} are what `predict(type = "prob")` gives only if they are well calibrated: see
+#' [mil_calibrate()]. **`beta` is worth trying out**, say 1, 2, 5 and
 #' 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1` atoms that
 #' represent nothing make a bag of four positive with probability 0.84 already, and where
 #' there are many more negative instances than positive bags such atoms win. With a large `beta` the
@@ -60,8 +63,7 @@
 #' @param kpar a list of parameters for a kernel given by its name, with the defaults of [mi_svm()].
 #' @param swap swap the labels: atoms that represent some instance of each negative bag and none of
 #'   the positive bags, which is how Jiao and Zare (2016) got background atoms of DMIL. Scores keep
-#'   their direction: \eqn{e} instead of \eqn{-e}, and the probability of a target is
-#'   \eqn{1 - \exp(-\beta e)}. Such atoms are for looking at: background that is also in positive bags is
+#'   their direction: \eqn{e} instead of \eqn{-e}, and for a bag the largest. Such atoms are for looking at: background that is also in positive bags is
 #'   not among them, so that they detect little.
 #' @param max_iter largest number of iterations.
 #' @param tol stop when the objective changes by less than this, relative to its value at the
@@ -78,7 +80,7 @@
 #'     dictionary, and `fixed_codes`, its value before the codes were renewed; see [loss_path()]}
 #'   \item{n_iter, converged, stop_reason}{how it ended, as in [dlfumi()]}
 #'   \item{n_dead}{how often each atom was found without use}
-#'   \item{thresholds}{score above which a bag is called positive, by pooling}
+#'   \item{calibration}{what classes and probabilities are made by, see [mil_calibrate()]}
 #' @references Shrivastava, A., Pillai, J. K., Patel, V. M. and Chellappa, R. (2014).
 #'   Dictionary-based multiple instance learning. *IEEE International Conference on Image
 #'   Processing*.
@@ -100,6 +102,7 @@
 dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 5, beta = 5,
                  lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, max_iter = 30, tol = 1e-5,
                  n_start = 1, combine = c("best", "average"), normalize = c("unit", "none"),
+                 calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   kernel <- if (is.null(kernel)) list(kpar = list()) else check_kernel(kernel, kpar)
@@ -114,11 +117,16 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
                tol = check_number(tol, "tol", min = 0),
                n_start = check_count(n_start, "n_start"),
                combine = check_choice(combine, c("best", "average"), "combine"),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
   gram <- if (is.null(spec$kernel)) 0 else 2 * length(b$bag)^2
-  dmil_bridge(check_trainable(b, spec$normalize, copies = 1, more = gram), spec, progress)
+  check_trainable(b, spec$normalize, copies = 1, more = gram)
+  fit <- dmil_bridge(b, spec, progress)
+  size <- length(b$bag) * (if (is.null(spec$kernel)) nrow(b$x) else length(b$bag))
+  calibrate_fit(fit, b, spec$calibrate, function(b) dmil_bridge(b, spec, FALSE),
+                work = 20 * size * spec$n_atoms * fit$n_iter * spec$n_start, progress)
 }
 
 # ---- kernels ---------------------------------------------------------------------------
@@ -272,7 +280,7 @@ new_dmil <- function(fits, interrupted, b, data, spec) {
   members <- if (spec$combine == "average") lapply(fits, function(fit) dmil_member(with_atoms(fit), b))
   object <- with_atoms(best)
   object$members <- members
-  add_thresholds(object, b)
+  object
 }
 
 # Atoms as a model keeps them; those of a kernel by coefficients, Phi(support) B = D.
@@ -322,13 +330,24 @@ score_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
   Reduce(`+`, standard) / length(standard)
 }
 
+# P of the objective: log(-log(1 - P)) for noisy-or, log P for the generalised mean. An average of scores, and atoms of
+# the other class, have none.
 #' @export
-prob_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "pool", "bag"), call = call)
-  spec <- object$spec
-  p <- lapply(dmil_errors(object, x), function(e)
-    if (spec$swap) -expm1(-spec$beta * e) else exp(-spec$beta * e))
-  Reduce(`+`, p) / length(p)
+score_bags.dmil <- function(object, x, bag, ..., call = rlang::caller_env()) {
+  score <- score_instances(object, x, ..., call = call)
+  if (!dmil_has_model(object)) return(pool_codes(score, bag))
+  beta <- object$spec$beta
+  if (object$spec$pool == "noisy-or") return(noisy_or_score(-beta * score, bag))
+  pool_codes(object$spec$exponent * beta * score, bag, "lse") / object$spec$exponent
+}
+
+dmil_has_model <- function(object) is.null(object$members) && !object$spec$swap
+
+#' @export
+probability_curves.dmil <- function(object) {
+  if (dmil_has_model(object))
+    list(bag = list(link = if (object$spec$pool == "noisy-or") "cloglog" else "log", intercept = 0, slope = 1),
+         instance = list(link = "log", intercept = 0, slope = object$spec$beta))
 }
 
 #' @export
@@ -373,8 +392,7 @@ print.dmil <- function(x, digits = 4, ...) {
   cat("  objective:  ", format(path[1], digits = digits), " -> ", format(min(path), digits = digits), " (the best of ",
       x$n_iter, " iterations)\n", sep = "")
   cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
-  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
-      "\" above)\n", sep = "")
+  print_calibration(x, digits)
   invisible(x)
 }
 

@@ -57,7 +57,7 @@
 #' @return A model of class `c("e_fumi", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{dictionary}{features x endmembers, targets first; see `coef()`}
 #'   \item{codes}{proportions, endmembers x instances, in the order of the instances given}
-#'   \item{prob_target}{\eqn{P(z = 1)}, one an instance, 0 in negative bags}
+#'   \item{prob_target}{the weight \eqn{P(z = 1)} of the last E-step for each instance, 0 in negative bags}
 #'   \item{objective}{one row an iteration: the objective and its three terms; see [loss_path()]}
 #'   \item{n_iter, stop_reason, n_dropped}{how it ended, and how many endmembers were dropped}
 #' @references Jiao, C. and Zare, A. (2015). Functions of multiple instances for learning target
@@ -73,6 +73,7 @@
 #' @export
 e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, gamma = NULL, beta = NULL,
                    max_iter = 100, tol = 1e-6, prune = 1e-3, n_start = 1, normalize = c("unit", "none"),
+                   calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   n_target <- check_count(n_target, "n_target")
@@ -87,11 +88,15 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
                tol = check_number(tol, "tol", min = 0),
                prune = check_number(prune, "prune", above = 0, max = 1),
                n_start = check_count(n_start, "n_start"),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
   check_dlfumi_sizes(b, spec)
-  e_fumi_bridge(b, spec, progress)
+  fit <- e_fumi_bridge(b, spec, progress)
+  n_atoms <- n_target + spec$n_background
+  calibrate_fit(fit, b, spec$calibrate, function(b) e_fumi_bridge(b, spec, FALSE),
+                work = length(b$bag) * n_atoms * (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
 }
 
 # ---- bridge: numbers in, model out -----------------------------------------------
@@ -122,7 +127,7 @@ e_fumi_data <- function(b, spec) {
 new_e_fumi <- function(best, fits, b, spec) {
   n_background <- ncol(best$endmembers) - spec$n_target
   names <- c(paste0("target", seq_len(spec$n_target)), paste0("background", seq_len(n_background)))
-  object <- new_mil_model(
+  new_mil_model(
     "e_fumi", b,
     dictionary = structure(best$endmembers, dimnames = list(b$features, names)),
     codes = structure(in_user_order(b, best$codes), dimnames = list(names, NULL)),
@@ -130,12 +135,11 @@ new_e_fumi <- function(best, fits, b, spec) {
     stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason, n_target = spec$n_target,
     n_background = n_background, n_dropped = spec$n_background - n_background, normalize = spec$normalize,
     starts = lapply(fits, `[[`, "objective"), spec = spec)
-  add_logistic(add_thresholds(object, b), b)
 }
 
 warn_e_fumi_beta <- function(p, spec, call) {
   if (all(p < 1e-12) || all(p > 1 - 1e-12))
-    warn_fumi("`beta` = ", spec$beta, " makes every probability of the E-step ", if (p[1] < .5) "0" else "1",
+    warn_fumi("`beta` = ", spec$beta, " makes every weight of the E-step ", if (p[1] < .5) "0" else "1",
               ": it must suit the scale of the data.", class = "beta", call = call)
 }
 

@@ -12,7 +12,8 @@
 #' The start with the lowest most-likely-cause objective of [diverse_density()] on all training
 #' bags is kept; neither it nor the threshold sees other data.
 #'
-#' The score is \eqn{-q}, the probability \eqn{\exp(-q)}.
+#' The score is \eqn{-q}, that of a bag its largest one. The model's probability \eqn{\exp(-q)} is what
+#' `predict(type = "prob")` gives only if it is well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
 #' Starts and `max_iter` are those of Weka's `MIEMDD`: the instances of three random positive bags (here
@@ -22,7 +23,7 @@
 #' @inheritParams diverse_density
 #' @param combine what to do with several starts: `"best"` keeps the one with the lowest objective;
 #'   `"average"` keeps all: scores are the mean of the members' scores, each standardised on the
-#'   instances of the negative training bags, and probabilities the mean of theirs.
+#'   instances of the negative training bags.
 #' @param max_iter largest number of rounds from a start.
 #' @param inner largest number of L-BFGS-B iterations in an M-step.
 #' @return A model of class `c("em_dd", "mil_model")`, for `predict()` and [mil_roc()], with
@@ -43,7 +44,8 @@
 #' @export
 em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_init = NULL, n_start = NULL,
                   combine = c("best", "average"), max_iter = 10, inner = 100,
-                  normalize = c("unit", "none"), progress = getOption("fumi.progress", interactive())) {
+                  normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
+                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
@@ -51,9 +53,13 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
                combine = check_choice(combine, c("best", "average"), "combine"),
                max_iter = check_count(max_iter, "max_iter"),
                inner = check_count(inner, "inner"),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
-  em_dd_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 0.1), spec, progress)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
+  fit <- em_dd_bridge(b, spec, progress)
+  calibrate_fit(fit, b, spec$calibrate, function(b) em_dd_bridge(b, spec, FALSE),
+                work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner * length(fit$start_objective), progress)
 }
 
 em_dd_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -64,7 +70,7 @@ em_dd_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   object <- new_dd_model("em_dd", fits, b, problem, spec, combine = spec$combine,
                          starts = lapply(fits, `[[`, "path"))
   if (spec$combine == "average") object$members <- lapply(fits, em_dd_member, problem, b, spec)
-  add_thresholds(object, b)
+  object
 }
 
 em_dd_run <- function(problem, theta, max_iter, inner) {
@@ -106,11 +112,11 @@ score_instances.em_dd <- function(object, x, ..., call = rlang::caller_env()) {
   mean_over_members(object, function(m) (-dd_quadratic(x, m, object$normalize) - m$center) / m$scale)
 }
 
+# An average of scores has no model.
 #' @export
-prob_instances.em_dd <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "pool", "bag"), call = call)
-  if (is.null(object$members)) return(exp(-dd_quadratic(x, object, object$normalize)))
-  mean_over_members(object, function(m) exp(-dd_quadratic(x, m, object$normalize)))
+probability_curves.em_dd <- function(object) {
+  p <- list(link = "log", intercept = 0, slope = 1)
+  if (is.null(object$members)) list(bag = p, instance = p)
 }
 
 #' @rdname diverse_density-methods

@@ -18,7 +18,7 @@ generics::explain
 #' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
 #' @param bag which bag of the `bags()`, a number or an id; by default the first. Instances without bags are taken
 #'   as one.
-#' @param n number of instances to show, those with the largest probability.
+#' @param n number of instances to show, those with the highest score.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A data frame of class `mil_explanation`, one row an instance, in the order given:
 #'   \item{instance}{its number within the bag}
@@ -26,7 +26,7 @@ generics::explain
 #'   \item{atom}{the target atom that it uses most, `NA` if it uses none}
 #'   \item{with, without}{squared norm of what the reconstruction leaves, with and without target atoms}
 #'   \item{drop}{`1 - with / without`: the share of the rest that the target atoms explain}
-#'   `plot()` shows the instances by falling probability: as images, each above its reconstruction with and without
+#'   `plot()` shows the instances by falling score: as images, each above its reconstruction with and without
 #'   target atoms, or as curves.
 #' @name explain.mil_model
 #' @examples
@@ -56,8 +56,9 @@ explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   parts <- explain_parts(x, columns)
   left <- function(part) colSums((columns - part)^2)
   out <- data.frame(
-    instance = seq_along(back), prob = unname(prob_instances(x, columns)), score = unname(score_instances(x, columns)),
+    instance = seq_along(back), score = unname(score_instances(x, columns)),
     atom = strongest_target(x, t(parts$codes)), with = left(parts$with), without = left(parts$without))
+  out <- data.frame(out["instance"], prob = instance_probability(x, out$score), out[-1])
   # The rest of an instance that the atoms rebuild to rounding is rounding.
   out$drop <- ifelse(out$without > 1e-14 * colSums(columns^2), 1 - out$with / out$without, 0)
   structure(out, title = one$title, image_dim = x$image_dim, instances = columns, with = parts$with,
@@ -89,8 +90,8 @@ explain_parts <- function(object, x) {
 #' @export
 print.mil_explanation <- function(x, n = 10, ...) {
   n <- check_count(n, "n")
-  shown <- as.data.frame(x)[utils::head(order(-x$prob), n), ]
-  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling probability\n", sep = "")
+  shown <- as.data.frame(x)[utils::head(order(-x$score), n), ]
+  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling score\n", sep = "")
   numeric <- vapply(shown, is.double, NA)
   shown[numeric] <- lapply(shown[numeric], signif, 3)
   shown$drop <- paste(round(100 * shown$drop), "%")
@@ -114,7 +115,7 @@ plot.mil_explanation <- function(x, n = 6, ...) {
   check_dots_empty(..., known = names(formals()))
   n <- check_count(n, "n")
   if (nrow(x) == 0) stop_fumi("`x` must have at least one instance to plot.", class = "empty")
-  shown <- utils::head(order(-x$prob), n)
+  shown <- utils::head(order(-x$score), n)
   if (is.null(attr(x, "image_dim"))) plot_explained_curves(x, shown) else plot_explained_images(x, shown)
   invisible(x)
 }

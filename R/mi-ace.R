@@ -50,6 +50,7 @@
 mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans"),
                    n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
                    ridge = 1e-2, energy = 0.95, max_iter = 1000, normalize = c("none", "unit"),
+                   calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(type = check_choice(type, c("ace", "smf"), "type"),
@@ -59,13 +60,17 @@ mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans
                ridge = check_number(ridge, "ridge", above = 0),
                energy = check_number(energy, "energy", above = 0, max = 1),
                max_iter = check_count(max_iter, "max_iter"),
-               normalize = check_choice(normalize, c("none", "unit"), "normalize"))
+               normalize = check_choice(normalize, c("none", "unit"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
-  mi_ace_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 2), spec, progress)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
+  fit <- mi_ace_bridge(b, spec, progress)
+  calibrate_fit(fit, b, spec$calibrate, function(b) mi_ace_bridge(b, spec, FALSE),
+                work = length(b$x) * (b$n_positive + min(dim(b$x))), progress)
 }
 
 mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
-  bar <- task_progress(progress, "MI-ACE", 4)
+  bar <- task_progress(progress, "MI-ACE", 3)
   on.exit(bar$done())
   b <- sort_instances(b)
   draws <- if (spec$init == "kmeans") stats::runif(min(spec$n_clusters, b$n_positive))
@@ -80,15 +85,12 @@ mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   bar$tick("signature found")
   target <- unwhiten(fit$target, background)
   chosen <- stats::setNames(b$order[fit$selected], b$ids[b$bag[fit$selected]])
-  object <- new_mil_model(
+  new_mil_model(
     "mi_ace", b,
     dictionary = matrix(target / sqrt(sum(target^2)), dimnames = list(b$features, "target1")),
     n_target = 1L, background = background, objective = fit$objective, n_iter = fit$n_iter,
     stop_reason = fit$stop_reason, starts = list(fit$objective), normalize = spec$normalize,
     selected = chosen[intersect(in_user_order(b, b$ids[b$bag]), names(chosen))], spec = spec)
-  object <- add_logistic(add_thresholds(object, b), b)
-  bar$tick("bags scored")
-  object
 }
 
 # Whitened instances of positive bags, their bags, and mean_j mean_i of the negative bags.

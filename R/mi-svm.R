@@ -58,8 +58,8 @@
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"`, `"max_iter"`, or
 #'     `"interrupt"`: Ctrl-C, heard when the SVM at work is done, keeps the last whole iteration, with a
 #'     warning; `converged` is `TRUE`, `"cycle"` or `FALSE`}
-#'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses `thresholds`, chosen on the
-#'     training bags, unless told otherwise}
+#'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses the one of the calibration
+#'     unless told otherwise, see [mil_calibrate()]}
 #'   [loss_path()] gives the objective by iteration. The score is \eqn{f(x)}; `coef()` gives the weights of a
 #'   linear fit, for instances as they are normalised.
 #' @references Andrews, S., Tsochantaridis, I. and Hofmann, T. (2002). Support vector machines for
@@ -77,6 +77,7 @@
 #' @export
 mi_svm <- function(x, ..., type = c("mi", "MI"), kernel = "linear", kpar = list(), cost = 1,
                    class_weights = c("none", "balanced"), max_iter = 50, normalize = c("unit", "none"),
+                   calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   kernel <- check_kernel(kernel, kpar)
@@ -85,10 +86,14 @@ mi_svm <- function(x, ..., type = c("mi", "MI"), kernel = "linear", kpar = list(
                cost = check_number(cost, "cost", above = 0),
                class_weights = check_class_weights(class_weights),
                max_iter = check_count(max_iter, "max_iter"),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
-  mi_svm_bridge(check_trainable(b, spec$normalize, copies = 2, more = length(b$bag)^2), spec, progress)
+  check_trainable(b, spec$normalize, copies = 2, more = length(b$bag)^2)
+  fit <- mi_svm_bridge(b, spec, progress)
+  calibrate_fit(fit, b, spec$calibrate, function(b) mi_svm_bridge(b, spec, FALSE),
+                work = length(b$bag)^2 * (nrow(b$x) + 50 * fit$n_iter), progress)
 }
 
 check_class_weights <- function(x, call = rlang::caller_env()) {
@@ -108,12 +113,11 @@ mi_svm_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma))
     kernel$kpar$sigma <- 1 / median_square(squared_distances(x))
   fit <- mi_svm_impl(gram_matrix(kernel, x, call), b, spec, progress, call)
-  object <- new_mil_model(
+  new_mil_model(
     "mi_svm", b, type = spec$type, kernel = kernel, model = fold_svm(fit, x, kernel),
     is_target = in_user_order(b, fit$target), n_iter = length(fit$path), converged = fit$converged,
     stop_reason = fit$stop_reason, natural_threshold = 0, normalize = spec$normalize,
     starts = list(data.frame(iteration = seq_along(fit$path), objective = fit$path)), spec = spec)
-  add_logistic(add_thresholds(object, b), b)
 }
 
 # What scores need: one vector for the linear kernel, the support vectors otherwise.

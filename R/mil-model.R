@@ -1,6 +1,53 @@
-# The class of every fitted model, `mil_model`, and what all methods share. A method
-# supplies `score_instances()`, and the other generics below where they have a meaning.
+# The class of every fitted model, `mil_model`, and the generics by which a method says what it can: it supplies
+# `score_instances()`, and the others below where they have a meaning.
 
+#' Add a method of your own
+#'
+#' What a method supplies, here or in another package: a fitter that ends in `new_mil_model()` and [mil_calibrate()], and
+#' a method of `score_instances()` for its class. Then `predict()`, [mil_roc()], [mil_tune()], [mil_benchmark()],
+#' [one_vs_rest()], `augment()` and [mil_view()] work. `vignette("extending")` goes through an example.
+#'
+#' A bag is scored by `score_bags()` wherever the package scores a bag. By default that is the largest score of its
+#' instances; a method that has a function of bags, such as [miles()], has a method of `score_bags()` too. A method with
+#' codes on atoms may supply `code_instances()`. One with a probability model supplies `probability_curves()`:
+#' a list with the curves `bag` and `instance`, each a list of `link` (`"logit"`, `"cloglog"` or `"log"`), `intercept` and
+#' `slope`, such that the inverse link of `intercept + slope * score` is the model's probability. [mil_calibrate()] then
+#' chooses between these and its own curves.
+#'
+#' @param method the name of the class, which is also the name of the fitter.
+#' @param b the training data, [bags()].
+#' @param ... for `new_mil_model()`, what the model holds, as named values: `spec`, the list of the fitter's arguments,
+#'   is what `update()` changes; no data and no functions, so that [mil_save()] can write it. For the generics, what the
+#'   user gave to `predict()`.
+#' @param object a fitted model.
+#' @param x instances as a matrix of features x instances, in the order of the features of the fit.
+#' @param bag whole numbers, one for each column of `x`: the bag that it belongs to, from 1 to the number of bags.
+#' @return `new_mil_model()`: a list of class `c(method, "mil_model")`. `score_instances()`: one finite number for each
+#'   column of `x`, higher = more target. `score_bags()`: one for each bag. `code_instances()`: a matrix, atoms x
+#'   instances. `probability_curves()`: see above, or `NULL`.
+#' @seealso [mil_calibrate()], [predict.mil_model()]
+#' @name new_mil_model
+#' @examples
+#' # A method that scores an instance by its distance from the mean of the negative bags.
+#' far <- function(x, ..., calibrate = getOption("fumi.calibrate", "auto")) {
+#'   b <- bags(x, ...)
+#'   one <- function(b) {
+#'     negative <- as.matrix(b[!b$label])
+#'     new_mil_model("far", b, centre = colMeans(negative), spec = list(calibrate = calibrate))
+#'   }
+#'   mil_calibrate(one(b), b, refit = one, folds = calibrate)
+#' }
+#' score_instances.far <- function(object, x, ...) colSums((x - object$centre)^2)
+#' registerS3method("score_instances", "far", score_instances.far)
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20)
+#' fit <- far(b)
+#' fit
+#' head(predict(fit, b, type = "prob", level = "bag"), 3)
+NULL
+
+#' @rdname new_mil_model
+#' @export
 new_mil_model <- function(method, b, ...) {
   structure(
     list(..., method = method, features = b$features, n_features = nrow(b$x),
@@ -10,20 +57,36 @@ new_mil_model <- function(method, b, ...) {
     class = c(method, "mil_model"))
 }
 
-# Scores of instances, one a column of `x` (d x N), higher = more target.
+#' @rdname new_mil_model
+#' @export
 score_instances <- function(object, x, ...) UseMethod("score_instances")
 
-# Probabilities, codes: for methods that have them.
-prob_instances <- function(object, x, ...) UseMethod("prob_instances")
+#' @rdname new_mil_model
+#' @export
+score_bags <- function(object, x, bag, ...) UseMethod("score_bags")
+
+#' @export
+score_bags.default <- function(object, x, bag, ...) pool_codes(score_instances(object, x, ...), bag)
+
+#' @rdname new_mil_model
+#' @export
 code_instances <- function(object, x, ...) UseMethod("code_instances")
 
 #' @export
-prob_instances.default <- function(object, x, ...) {
-  if (is.null(object$logistic)) stop_no_meaning(object, "prob")
-  stats::plogis(object$logistic[[1]] + object$logistic[[2]] * score_instances(object, x, ...))
-}
-#' @export
 code_instances.default <- function(object, x, ...) stop_no_meaning(object, "codes")
+
+#' @rdname new_mil_model
+#' @export
+probability_curves <- function(object) UseMethod("probability_curves")
+
+#' @export
+probability_curves.default <- function(object) NULL
+
+# The weights of an E-step, for methods that have one.
+weight_instances <- function(object, x, ...) UseMethod("weight_instances")
+
+#' @export
+weight_instances.default <- function(object, x, ...) stop_no_meaning(object, "weight")
 
 stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
   stop_fumi("`type` must be one that a model of class ", class(object)[1], " has, but it has no \"",
@@ -125,8 +188,7 @@ loss_path <- function(object) {
 print.mil_model <- function(x, digits = 4, ...) {
   cat(x$method, " fit\n", sep = "")
   print_model_data(x)
-  cat("  threshold:  ", format(x$thresholds[["max"]], digits = digits), " (bag is \"", x$classes[2],
-      "\" above)\n", sep = "")
+  print_calibration(x, digits)
   invisible(x)
 }
 

@@ -11,10 +11,10 @@
 #' LiblineaR visits the features in random order and stops after 1000 rounds at the latest: weights, and which of
 #' several similar instances is selected, depend a little on `set.seed()`.
 #'
-#' The score of an instance is \eqn{\sum_k w_k \exp(-\|x - x^k\|^2 / \sigma^2) + b}, and the score of a bag the
-#' maximum of those, as for all methods here. That is not the \eqn{w'm(B) + b} of the paper, in which each
-#' selected instance may find its nearest neighbour in another instance of the bag: a bag whose evidence is
-#' spread over several instances scores lower here. The two are equal for bags of one instance.
+#' The score of a bag is \eqn{w'm(B) + b}, in which each selected instance may find its nearest neighbour in another
+#' instance of the bag. The score of an instance is that of a bag which holds it alone,
+#' \eqn{\sum_k w_k \exp(-\|x - x^k\|^2 / \sigma^2) + b}; `predict(level = "bag", pool = "max")` scores bags by the
+#' largest of those.
 #'
 #' The more instances a bag has, the larger are all \eqn{m_k}: where positive and negative training bags differ
 #' in size, the SVM may learn the size instead of the target, and instances are then scored badly. Bags of equal
@@ -44,18 +44,23 @@
 #' mil_roc(fit, b)
 #' @export
 miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
+                  calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
-  miles_bridge(check_trainable(b, spec$normalize, copies = 2, more = 3 * length(b$bag)^2), spec, progress)
+  check_trainable(b, spec$normalize, copies = 2, more = 3 * length(b$bag)^2)
+  fit <- miles_bridge(b, spec, progress)
+  calibrate_fit(fit, b, spec$calibrate, function(b) miles_bridge(b, spec, FALSE),
+                work = length(b$bag) * (length(b$x) + 1000 * length(b$ids)), progress)
 }
 
 miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
-  bar <- task_progress(progress, "MILES", 4)
+  bar <- task_progress(progress, "MILES", 3)
   on.exit(bar$done())
   b <- sort_instances(b)
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
@@ -72,12 +77,9 @@ miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
               class = "no_instance", call = call)
   place <- b$order[kept]
   kept <- kept[order(place)]
-  object <- new_mil_model(
+  new_mil_model(
     "miles", b, instances = t(x[kept, , drop = FALSE]), weights = fit$weights[kept], bias = fit$bias,
     sigma = sigma, selected = sort(place), normalize = spec$normalize, spec = spec)
-  object <- add_logistic(add_thresholds(object, b), b)
-  bar$tick("bags scored")
-  object
 }
 
 # m of all bags, bags x instances, from the squared distances of all instances; bags in the order
@@ -94,6 +96,16 @@ score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
   new <- t(x) * instance_scale(x, object$normalize)
   distance <- squared_distances(new, t(object$instances))
   drop(exp(-distance / object$sigma^2) %*% object$weights) + object$bias
+}
+
+# w'm(B) + b of each bag, over the selected instances.
+#' @export
+score_bags.miles <- function(object, x, bag, ..., call = rlang::caller_env()) {
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  new <- t(x) * instance_scale(x, object$normalize)
+  near <- exp(-squared_distances(new, t(object$instances)) / object$sigma^2)
+  largest <- apply(near, 2, pool_codes, bag)
+  drop(matrix(largest, ncol = ncol(near)) %*% object$weights) + object$bias
 }
 
 #' @rdname mil_model-methods

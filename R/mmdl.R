@@ -34,8 +34,8 @@
 #'
 #' **Bag route.** In the paper the classifiers are a codebook: a bag is described by the maximum of
 #' \eqn{w_k'x} over its instances for each \eqn{k = 0, \dots, K}, brought to norm 1, and a linear support vector machine
-#' (\eqn{C = 20}) tells bags apart. With `bag_route = TRUE` it is trained too, and `mmdl_bag_scores()` gives its
-#' scores, without the paper's spatial pyramid. With `combine = "average"` the codebook is that of all starts.
+#' (\eqn{C = 20}) tells bags apart. With `bag_route = TRUE` it is trained too, and is the score of a bag,
+#' `predict(level = "bag")`, without the paper's spatial pyramid; otherwise that is the largest score of an instance. With `combine = "average"` the codebook is that of all starts.
 #'
 #' @section Defaults:
 #' Those of the released code, but `n_clusters`, which is 10 there: here at most one for ten instances
@@ -52,7 +52,7 @@
 #' @param cost weight of the loss.
 #' @param negative_weight factor of the cost of the negative class; see above.
 #' @param max_iter largest number of iterations.
-#' @param bag_route train the classifier of bags too?
+#' @param bag_route train the classifier of bags too, and score bags by it?
 #' @param combine what to do with several starts: `"best"` keeps the one with the lowest objective;
 #'   `"average"` keeps all, and scores are the mean of the members' scores, each standardised on the instances
 #'   of the negative training bags.
@@ -69,12 +69,12 @@
 #' fit <- mmdl(b, n_clusters = 3, bag_route = TRUE)
 #' fit
 #' table(fit$cluster)
-#' head(mmdl_bag_scores(fit, b))
+#' head(predict(fit, b, level = "bag"))
 #' mil_roc(fit, b)
 #' @export
 mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rho = 0.7, sigma = 1, cost = 1,
                  negative_weight = if (assign0) 1 else 0.01, max_iter = 5, bag_route = FALSE, normalize = c("unit", "none"),
-                 n_start = 1, combine = c("best", "average"),
+                 n_start = 1, combine = c("best", "average"), calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(n_clusters = if (!is.null(n_clusters)) check_count(n_clusters, "n_clusters"),
@@ -88,10 +88,14 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                bag_route = check_flag(bag_route, "bag_route"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"),
                n_start = check_count(n_start, "n_start"),
-               combine = check_choice(combine, c("best", "average"), "combine"))
+               combine = check_choice(combine, c("best", "average"), "combine"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
-  mmdl_bridge(b, spec, mmdl_n_clusters(b, spec$n_clusters), progress)
+  n_clusters <- mmdl_n_clusters(b, spec$n_clusters)
+  fit <- mmdl_bridge(b, spec, n_clusters, progress)
+  calibrate_fit(fit, b, spec$calibrate, function(b) mmdl_bridge(b, spec, min(n_clusters, b$n_positive), FALSE),
+                work = 100 * length(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start, progress)
 }
 
 mmdl_n_clusters <- function(b, n_clusters, call = rlang::caller_env()) {
@@ -137,7 +141,7 @@ new_mmdl <- function(fits, b, spec) {
   if (spec$combine == "average") object$members <- lapply(fits, mmdl_member, object, b)
   else object$natural_threshold <- 0
   if (spec$bag_route) object$bag_weights <- bag_classifier(object, b)
-  add_logistic(add_thresholds(object, b), b)
+  object
 }
 
 # A member of an average: its classifiers, and how its score is standardised.
@@ -290,32 +294,18 @@ coef.mmdl <- function(object, ...) t(validate_model(object)$weights)
 bag_codes <- function(object, x, bag) {
   codebook <- if (is.null(object$members)) object$weights else do.call(cbind, lapply(object$members, `[[`, "weights"))
   values <- class_values(codebook, x, object$normalize)
-  parts <- split(seq_along(bag), factor(bag, levels = unique(bag)))
-  codes <- vapply(parts, function(i) apply(values[i, , drop = FALSE], 2, max), numeric(ncol(values)))
-  t(unit_columns(codes))
+  codes <- matrix(apply(values, 2, pool_codes, bag), ncol = ncol(values))
+  t(unit_columns(t(codes)))
 }
 
 bag_classifier <- function(object, b) {
   codes <- bag_codes(object, b$x, b$bag)
-  squared_hinge(codes, b$label[unique(b$bag)], 20, c(1, 1))
+  squared_hinge(codes, b$label, 20, c(1, 1))
 }
 
-#' @rdname mmdl
-#' @param object a fit made by `mmdl(bag_route = TRUE)`.
-#' @param new_data instances in bags, as in [predict.mil_model()].
-#' @param bag bag ids for data that don't carry them.
-#' @return `mmdl_bag_scores()`: a data frame with `.bag` and `.score`, one row a bag, in the order in which the
-#'   bags first appear; positive for positive bags.
 #' @export
-mmdl_bag_scores <- function(object, new_data, bag = NULL) {
-  if (!inherits(object, "mmdl") || is.null(object$bag_weights))
-    stop_fumi("`object` must be a fit made by `mmdl(bag_route = TRUE)`, not ",
-              if (inherits(object, "mmdl")) "one without the bag route" else describe(object), ".")
-  validate_model(object)
-  new <- forge(object, new_data, bag)
-  if (anyNA(new$bag))
-    stop_fumi("`bag` must be given: the new data do not carry bag ids.", class = "no_bag")
-  back <- order(new$order)
-  codes <- bag_codes(object, new$x[, back, drop = FALSE], new$bag)
-  data.frame(.bag = unique(new$bag), .score = drop(unname(codes) %*% object$bag_weights))
+score_bags.mmdl <- function(object, x, bag, ..., call = rlang::caller_env()) {
+  if (is.null(object$bag_weights)) return(score_bags.default(object, x, bag, ..., call = call))
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  drop(bag_codes(object, x, bag) %*% object$bag_weights)
 }

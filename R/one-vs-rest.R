@@ -31,6 +31,7 @@ one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
   classes <- if (missing(label)) check_class_list(x) else class_bags(x, bag, label)
   bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
   on.exit(bar$done())
+  rlang::local_options(fumi.calibrate = 0)       # classes are compared by scores
   fits <- keep_until_interrupt(length(classes), function(i) {
     fit <- fitter(classes[[i]], ..., progress = FALSE)
     fit[["scale"]] <- if (scale) negative_scale(fit, classes[[i]])

@@ -101,6 +101,7 @@ paper_task <- function(task, protocol, source, keep_fits) {
   b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)],
             truth = source$is_target(task$unit)[train$image])
   s <- task$setting
+  rlang::local_options(fumi.calibrate = 0)
   parameters <- c(s$parameters, progress = FALSE, keep_background = if ("subace" %in% s$detectors) TRUE)
   seconds <- system.time(fit <- with_stream(task$stream, do.call(s$fitter, c(list(b), parameters))))[["elapsed"]]
   if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")

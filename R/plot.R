@@ -64,8 +64,8 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   if (is.null(score)) stop_fumi("`type` must be \"score\" to plot a bag.", call = call)
   rank <- order(score, decreasing = TRUE)
   instances <- as.matrix(one)
-  cut <- x$thresholds[["max"]]
-  if (is.na(cut)) cut <- Inf
+  cut <- calibration_of(x)$instance$threshold
+  if (is.null(cut) || is.na(cut)) cut <- Inf
   title <- paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], "): score by instance")
   if (is.null(x$image_dim)) {
     colour <- ifelse(score[rank] > cut, target_colour, "grey60")

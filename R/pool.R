@@ -26,6 +26,12 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or")) {
   vapply(parts, poolers[[pool]], 0)
 }
 
+# The same for bags given as whole numbers from 1 to their number, without checks or names.
+pool_codes <- function(score, code, pool = "max") {
+  bags <- structure(as.integer(code), levels = as.character(seq_len(max(code, 0))), class = "factor")
+  unname(vapply(split(score, bags), poolers[[pool]], 0))
+}
+
 poolers <- list(
   max = max,
   mean = mean,

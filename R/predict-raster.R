@@ -21,9 +21,9 @@
 #'   takes half the space.
 #' @param rows how many rows of the raster are scored at a time; by default as many as 16 MB hold.
 #' @param progress show a progress bar.
-#' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer `score`, `prob` or
-#'   `class` (0 and 1, with the classes as categories), or one layer an atom or feature for `"codes"` and
-#'   `"reconstruction"`.
+#' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer `score`, `prob` (of
+#'   the positive class), `weight` or `class` (0 and 1, with the classes as categories), or one layer per atom or feature
+#'   for `"codes"` and `"reconstruction"`.
 #' @seealso [bags.SpatRaster()], [pd_far()]
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
@@ -36,16 +36,16 @@
 #' all.equal(terra::values(map)[, "score"], predict(fit, b)$.score)
 #' @export
 predict_raster <- function(object, new_data, filename = "",
-                           type = c("score", "class", "prob", "codes", "reconstruction"), ..., threshold = NULL,
+                           type = c("score", "class", "prob", "weight", "codes", "reconstruction"), ..., threshold = NULL,
                            overwrite = FALSE, datatype = "FLT8S", rows = NULL,
                            progress = getOption("fumi.progress", interactive())) {
-  type <- check_choice(type, c("score", "class", "prob", "codes", "reconstruction"), "type")
+  type <- check_choice(type, prediction_types, "type")
   check_map(new_data, "new_data")
   overwrite <- check_flag(overwrite, "overwrite")
   check_new_file(filename, new_data, overwrite)
   rows <- if (is.null(rows)) block_rows(new_data) else check_count(rows, "rows")
   progress <- check_flag(progress, "progress")
-  score <- function(x) map_values(predict(object, x, type = type, ..., threshold = threshold))
+  score <- function(x) map_values(predict(object, x, type = type, ..., threshold = threshold), type)
   # The scores of no pixel tell a mistake in the arguments before a file is begun, and name the layers.
   none <- matrix(0, 0, terra::nlyr(new_data), dimnames = list(NULL, names(new_data)))
   map <- terra::rast(new_data, nlyrs = ncol(score(none)), names = colnames(score(none)))
@@ -65,10 +65,9 @@ check_new_file <- function(filename, x, overwrite, call = rlang::caller_env()) {
 }
 
 # Predictions as a matrix with one row a pixel and one named column a layer.
-map_values <- function(said) {
+map_values <- function(said, type) {
   if (!is.data.frame(said)) return(said)
-  name <- c(.score = "score", .prob = "prob", .pred_class = "class")[[names(said)[2]]]
-  matrix(as.numeric(said[[2]]) - (name == "class"), dimnames = list(NULL, name))
+  matrix(as.numeric(said[[ncol(said)]]) - (type == "class"), dimnames = list(NULL, type))
 }
 
 # Writes the map block by block; a file that was not finished is removed.

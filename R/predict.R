@@ -1,20 +1,21 @@
-# Predictions, the same for every method: new data in, scores from `score_instances()`, bags pooled.
+# Predictions, the same for every method: new data in, scores from `score_instances()` or `score_bags()`, classes and
+# probabilities from the calibration.
 
 #' Predictions for instances and bags
 #'
 #' @param object a fitted model, such as one made by [dlfumi()].
-#' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row an
-#'   instance), a list of matrices (one a bag), or an array of images. Columns are matched
+#' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row per
+#'   instance), a list of matrices (one per bag), or an array of images. Columns are matched
 #'   by name if the training data had names; columns that were not there are ignored. For a raster of terra,
 #'   [predict_raster()] makes a map.
 #' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
 #'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the class whose side of the
-#'   threshold the score is on. `"prob"`: the probability of a target; for DL-FUMI
-#'   \eqn{p} of eq. 6, for diverse density and DMIL that of their model, else a logistic curve fitted
-#'   to the scores of the training bags. `"codes"`: a matrix,
+#'   threshold the score is on. `"prob"`: the probability of each class, by the calibration of the fit: that a bag is
+#'   positive, or that an instance is a target; see [mil_calibrate()] for what it means. `"weight"`: for DL-FUMI
+#'   the weight of the E-step, eq. 6, which is no probability of a target. `"codes"`: a matrix,
 #'   instances x atoms. `"reconstruction"`: a matrix, instances x features, on the scale of
 #'   the data given.
-#' @param level one row an instance, or one row a bag.
+#' @param level one row per instance, or one row per bag.
 #' @param ... for DL-FUMI: `coding = c("joint", "separate")`, whether the background part of
 #'   eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
 #'   `detector = c("confidence", "subace")`, eq. 7 or the adaptive subspace detector
@@ -22,26 +23,30 @@
 #'   ([bags()]: those of the negative bags) or [background_stats()] for the latter; `coding_steps =`, a fixed number of gradient steps
 #'   instead of codes computed to convergence.
 #' @param bag bag ids for data that don't carry them: a vector, or the name of a column.
-#' @param pool how bag scores come from instance scores, see [pool_bags()]: `"max"` by default,
-#'   `"noisy-or"` for probabilities.
-#' @param threshold the score above which an instance or bag is called positive; by default the
-#'   one chosen on the training bags.
-#' @return For `"score"`, `"class"` and `"prob"` a data frame with `.bag` and `.score`,
-#'   `.pred_class` or `.prob`: one row an instance, in the order given, or one row a bag, in the
-#'   order in which the bags first appear. For `"codes"` and `"reconstruction"` a matrix.
+#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. By default the method says
+#'   how it scores a bag: [miles()], [dmil()], [diverse_density()] and [mmdl()] with `bag_route = TRUE` have a
+#'   function of bags, all others take the largest score. `"noisy-or"` is for probabilities: it pools those of
+#'   the instances.
+#' @param threshold the score above which an instance or bag is called positive; by default that of the calibration.
+#' @return For `"score"`, `"class"`, `"prob"` and `"weight"` a data frame: one row per instance, in the order given, with
+#'   `.bag` and `.instance`, the number of the instance in the data given; or one row per bag, in the order
+#'   in which the bags first appear, with `.bag`. Then `.score`, `.pred_class`, one column `.pred_<class>` for
+#'   each class, or `.weight`. A class is positive where the probability is above that of the threshold. For `"codes"` and
+#'   `"reconstruction"` a matrix.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20)
 #' fit <- dlfumi(b, n_target = 1, n_background = 3)
 #' head(predict(fit, b))
 #' head(predict(fit, b, type = "class", level = "bag"))
+#' head(predict(fit, b, type = "prob", level = "bag"))
 #' predict(fit, as.matrix(b)[1:2, ], type = "codes")
 #' @export
 predict.mil_model <- function(object, new_data,
-                              type = c("score", "class", "prob", "codes", "reconstruction"),
+                              type = c("score", "class", "prob", "weight", "codes", "reconstruction"),
                               level = c("instance", "bag"), ..., bag = NULL, pool = NULL,
                               threshold = NULL) {
-  type <- check_choice(type, c("score", "class", "prob", "codes", "reconstruction"), "type")
+  type <- check_choice(type, prediction_types, "type")
   level <- check_choice(level, c("instance", "bag"), "level")
   if (missing(new_data) && length(...names())) stop_unknown(...names()[1], "new_data", rlang::current_env())
   if (missing(new_data))
@@ -52,36 +57,75 @@ predict.mil_model <- function(object, new_data,
     return(predict_raster(object, new_data, type = type, ..., threshold = threshold))
   }
   validate_model(object)
-  in_parts <- inherits(new_data, "bag_shards")
+  if (level == "bag" && type %in% c("weight", "codes", "reconstruction"))
+    stop_fumi("`level` must be \"instance\" for `type = \"", type, "\"`, not \"bag\".")
+  dots <- list(...)
   if (type %in% c("codes", "reconstruction")) {
-    if (level == "bag")
-      stop_fumi("`level` must be \"instance\" for `type = \"", type, "\"`, not \"bag\".")
-    if (in_parts) return(matrix_of_shards(object, new_data, type, list(...)))
+    if (inherits(new_data, "bag_shards")) return(matrix_of_shards(object, new_data, type, dots))
     return(predict_matrix(object, forge(object, new_data, bag), type, ...))
   }
-  f <- if (type == "prob") prob_instances else score_instances
-  if (in_parts) {
-    value <- score_shards(object, new_data, f, list(...))
-    ids <- in_user_order(new_data, new_data$ids[new_data$bag])
-  } else {
-    new <- forge(object, new_data, bag)
-    value <- f(object, new$x, ...)[order(new$order)]
-    ids <- new$bag
+  said <- scored(object, new_data, bag, level, pool, type, ...)
+  value <- switch(
+    type,
+    class = {
+      cut <- model_threshold(object, threshold, level, pool, dots)
+      list(.pred_class = factor(object$classes[1 + (said$value > cut)], levels = object$classes))
+    },
+    prob = probability_columns(object, said$value, level, pool, dots),
+    stats::setNames(list(said$value), paste0(".", type)))
+  data.frame(said$rows, value, check.names = FALSE)
+}
+
+prediction_types <- c("score", "class", "prob", "weight", "codes", "reconstruction")
+
+# Both columns of probabilities; a value is a score, or a probability already if it is pooled by noisy-or.
+probability_columns <- function(object, value, level, pool, dots, call = rlang::caller_env()) {
+  pooled <- level == "bag" && identical(pool, "noisy-or")
+  p <- if (pooled) value else model_probability(object, value, level, pool, dots, call)
+  stats::setNames(list(1 - p, p), paste0(".pred_", object$classes))
+}
+
+# ---- scores ----------------------------------------------------------------------------
+
+# What all scores go through: the rows of a prediction, and the score (or for `type = "weight"` the weight) of each.
+scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::caller_env()) {
+  in_parts <- inherits(new_data, "bag_shards")
+  new <- if (in_parts) new_data else forge(object, new_data, bag, call)
+  ids <- if (in_parts) in_user_order(new, new$ids[new$bag]) else new$bag
+  instances <- function(f = score_instances) {
+    if (in_parts) return(score_shards(object, new, f, list(...), call))
+    with_call(f, object, new$x, ..., .call = call)[order(new$order)]
   }
-  if (is.null(pool)) pool <- if (type == "prob") "noisy-or" else "max"
-  if (level == "bag") {
-    if (anyNA(ids) && length(ids))
-      stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
-                class = "no_bag")
-    value <- if (length(value)) pool_bags(value, ids, pool) else value
-    ids <- unique(ids)
+  if (level == "instance") {
+    value <- instances(if (type == "weight") weight_instances else score_instances)
+    return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)), value = unname(value)))
   }
-  out <- data.frame(.bag = as.character(ids), stringsAsFactors = FALSE)
-  if (type == "class") {
-    cut <- model_threshold(object, threshold, pool, list(...))
-    out$.pred_class <- factor(object$classes[1 + (value > cut)], levels = object$classes)
-  } else out[[if (type == "prob") ".prob" else ".score"]] <- unname(value)
-  out
+  if (anyNA(ids) && length(ids))
+    stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.", class = "no_bag", call = call)
+  if (is.null(pool)) pool <- calibration_of(object)$pool
+  rows <- data.frame(.bag = unique(as.character(ids)))
+  code <- match(ids, rows$.bag)
+  value <- if (!length(ids)) numeric()
+           else if (!is.null(pool)) pool_instances(object, instances(), code, pool, type, list(...), call)
+           else if (!has_bag_function(object)) pool_codes(instances(), code)
+           else if (in_parts) score_bags_in_parts(object, new, list(...), call)
+           else with_call(score_bags, object, new$x, code[new$order], ..., .call = call)
+  list(rows = rows, value = unname(value))
+}
+
+# f(...), whose errors are those of `.call`.
+with_call <- function(f, ..., .call) {
+  rlang::local_error_call(.call)
+  f(...)
+}
+
+# Bags by a pooling that the user chose; noisy-or is for probabilities.
+pool_instances <- function(object, score, code, pool, type, dots, call) {
+  if (pool != "noisy-or") return(pool_codes(score, code, pool))
+  if (type != "prob")
+    stop_fumi("`pool` must not be \"noisy-or\" for `type = \"", type, "\"`: it is for probabilities.", class = "pool",
+              call = call)
+  pool_codes(model_probability(object, score, "instance", NULL, dots, call), code, pool)
 }
 
 predict_matrix <- function(object, new, type, ...) {
@@ -91,57 +135,4 @@ predict_matrix <- function(object, new, type, ...) {
   if (is.null(object$dictionary)) stop_no_meaning(object, type, rlang::caller_env())
   scale <- instance_scale(new$x, object$normalize)
   t((object$dictionary %*% codes)[, back, drop = FALSE]) / ifelse(scale[back] > 0, scale[back], 1)
-}
-
-# ---- thresholds ------------------------------------------------------------------------
-
-# The cut with the best balanced accuracy; among equals, the midpoint of the widest gap.
-choose_threshold <- function(score, positive) {
-  at <- sort(unique(score))
-  if (length(at) < 2) return(at)
-  cut <- (at[-1] + at[-length(at)]) / 2
-  below <- function(s) findInterval(cut, sort(s)) / length(s)
-  accuracy <- below(score[!positive]) - below(score[positive])
-  best <- which(accuracy >= max(accuracy) - 1e-12)
-  cut[best[which.max(diff(at)[best])]]
-}
-
-add_thresholds <- function(object, b, score = training_scores(object, b)) {
-  by_bag <- split(score, structure(b$bag, levels = as.character(seq_along(b$ids)), class = "factor"))
-  cut <- function(pool) choose_threshold(vapply(by_bag, poolers[[pool]], 0), b$label)
-  object$thresholds <- c(max = cut("max"), mean = cut("mean"), lse = cut("lse"))
-  object
-}
-
-training_scores <- function(object, b) {
-  if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order] else score_instances(object, b$x)
-}
-
-# A logistic curve from training bag scores to probabilities, with Platt's (1999) smoothed
-# targets, for methods that have no probability of their own.
-add_logistic <- function(object, b) {
-  score <- pool_bags(score_instances(object, b$x), b$ids[b$bag])
-  positive <- b$label[match(names(score), b$ids)]
-  target <- ifelse(positive, (sum(positive) + 1) / (sum(positive) + 2), 1 / (sum(!positive) + 2))
-  # Standardised, so that a few steps suffice whatever the scale of the scores.
-  scale <- positive_sd(score)
-  fit <- stats::glm.fit(cbind(1, (score - mean(score)) / scale), target, family = stats::quasibinomial(),
-                        control = list(maxit = 100))
-  # Scores that are all the same have no slope, and every probability is the mean of the targets.
-  slope <- if (is.na(fit$coefficients[[2]])) 0 else fit$coefficients[[2]] / scale
-  object$logistic <- c(fit$coefficients[[1]] - slope * mean(score), slope)
-  object
-}
-
-model_threshold <- function(object, threshold, pool, dots, call = rlang::caller_env()) {
-  if (!is.null(threshold)) return(check_number(threshold, "threshold", call = call))
-  usual <- (is.null(dots$detector) || identical(dots$detector, "confidence")) &&
-    (is.null(dots$coding) || identical(dots$coding, "joint")) && is.null(dots$coding_steps)
-  if (!usual || !pool %in% names(object$thresholds))
-    stop_fumi("`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
-              "chosen for at the fit.", class = "no_threshold", call = call)
-  if (is.na(object$thresholds[[pool]]))
-    stop_fumi("`threshold` must be given: the fit was interrupted before it chose one.",
-              class = "no_threshold", call = call)
-  object$thresholds[[pool]]
 }

@@ -346,6 +346,32 @@ shard_scores <- function(b, i, args) {
   do.call(args$f, c(list(args$object, new$x), args$dots))[order(new$order)]
 }
 
+# Bags by the method's own function, in the order in which they first appear. Bags that lie in several parts are put
+# together here.
+score_bags_in_parts <- function(object, b, dots, call = rlang::caller_env()) {
+  part <- integer(length(b$bag))
+  for (i in seq_along(b$at)) part[b$at[[i]]] <- i
+  spread <- vapply(split(part, factor(b$bag, seq_along(b$ids))), function(p) length(unique(p)) > 1, NA)
+  args <- list(object = object, dots = dots, leave = b$ids[spread])
+  score <- unlist(map_shards(b, shard_bag_scores, args, call))
+  if (any(spread)) {
+    mine <- which(spread[b$bag])
+    columns <- map_shards(b, shard_columns, list(which = lapply(b$at, function(at) which(spread[b$bag[at]]))), call)
+    x <- matrix(0, nrow(b$x), length(mine))
+    for (i in seq_along(columns)) x[, match(intersect(b$at[[i]], mine), mine)] <- columns[[i]]
+    code <- match(b$bag[mine], which(spread))
+    score <- c(score, stats::setNames(do.call(score_bags, c(list(object, x, code), dots)), b$ids[spread]))
+  }
+  unname(score[b$ids])
+}
+
+shard_bag_scores <- function(b, i, args) {
+  b <- b[!b$ids %in% args$leave]
+  if (!length(b$ids)) return(NULL)
+  new <- forge(args$object, b, NULL)
+  stats::setNames(do.call(score_bags, c(list(args$object, new$x, b$bag), args$dots)), b$ids)
+}
+
 matrix_of_shards <- function(object, b, type, dots, call = rlang::caller_env()) {
   do.call(rbind, map_shards(b, shard_matrix, list(object = object, type = type, dots = dots), call))
 }

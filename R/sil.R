@@ -25,13 +25,16 @@
 #' mil_roc(fit, b)
 #' @export
 sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize = c("unit", "none"),
-                progress = getOption("fumi.progress", interactive())) {
+                calibrate = getOption("fumi.calibrate", "auto"), progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),
-               normalize = check_choice(normalize, c("unit", "none"), "normalize"))
+               normalize = check_choice(normalize, c("unit", "none"), "normalize"),
+               calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
-  sil_bridge(check_trainable(bags(x, ...), spec$normalize, copies = 2), spec, progress)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
+  calibrate_fit(sil_bridge(b, spec, progress), b, spec$calibrate, function(b) sil_bridge(b, spec, FALSE),
+                work = 200 * length(b$x), progress)
 }
 
 check_classifier <- function(classifier, call = rlang::caller_env()) {
@@ -43,7 +46,7 @@ check_classifier <- function(classifier, call = rlang::caller_env()) {
 }
 
 sil_bridge <- function(b, spec, progress) {
-  bar <- task_progress(progress, "SIL", 2)
+  bar <- task_progress(progress, "SIL", 1)
   on.exit(bar$done())
   b <- sort_instances(b)
   x <- t(b$x) * instance_scale(b$x, spec$normalize)
@@ -51,10 +54,7 @@ sil_bridge <- function(b, spec, progress) {
   model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y)
            else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost)
   bar$tick("classifier trained")
-  object <- new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
-  object <- add_logistic(add_thresholds(object, b), b)
-  bar$tick("bags scored")
-  object
+  new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
 }
 
 #' @export

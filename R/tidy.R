@@ -34,7 +34,8 @@ generics::augment
 #'   \item{`glance()`}{for a model `method`, `n_bags`, `n_positive`, `n_instances`, `n_features`, `n_target` and
 #'     `n_background` (atoms), `n_start`, `n_iter`, `stop_reason`, `objective` (the last), `sparsity` (share of codes
 #'     that are 0), `dead_atoms` (ever found unused) and `threshold`, `NA` where a method has no such thing}
-#'   \item{`augment()`}{the instances with `.bag`, `.score`, `.prob`, `.pred_class`, and where the method has codes of
+#'   \item{`augment()`}{the instances with `.bag` and `.instance` first, `.score`, `.pred_class` and the probability of each
+#'     class, `.pred_<class>`, after the features, and where the method has codes of
 #'     atoms `.atom`, the target atom that the instance uses most (`NA` if none), and `.resid`, the norm of what the
 #'     atoms leave of it}
 #' @name tidy.mil_model
@@ -45,7 +46,7 @@ generics::augment
 #' head(tidy(fit), 3)
 #' tidy(fit, "params")
 #' glance(fit)
-#' augment(fit, b)[1:2, c(".bag", ".score", ".prob", ".pred_class", ".atom", ".resid")]
+#' augment(fit, b)[1:2, c(".bag", ".instance", ".score", ".pred_class", ".pred_1", ".atom", ".resid")]
 #' head(tidy(mil_roc(fit, b)), 3)
 NULL
 
@@ -133,7 +134,7 @@ glance.mil_model <- function(x, ...) {
     n_start = max(1L, length(x$starts), length(x$start_objective)), n_iter = or_na(x$n_iter, NA_integer_),
     stop_reason = or_na(x$stop_reason, NA_character_), objective = last_objective(x),
     sparsity = if (is.null(codes)) NA_real_ else mean(codes == 0),
-    dead_atoms = if (is.null(x$n_dead)) NA_integer_ else sum(x$n_dead > 0), threshold = or_na(x$thresholds[["max"]], NA_real_))
+    dead_atoms = if (is.null(x$n_dead)) NA_integer_ else sum(x$n_dead > 0), threshold = usual_threshold(x))
 }
 
 last_objective <- function(x) {
@@ -166,14 +167,15 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   said <- predict(x, new_data, bag = bag)
-  said$.prob <- predict(x, new_data, "prob", bag = bag)$.prob
-  said$.pred_class <- predict(x, new_data, "class", bag = bag, threshold = threshold)$.pred_class
+  prob <- predict(x, new_data, "prob", bag = bag)
+  said <- cbind(said, predict(x, new_data, "class", bag = bag, threshold = threshold)[".pred_class"],
+                prob[setdiff(names(prob), names(said))])
   new <- forge(x, new_data, bag)
   if (rebuilds(x)) said <- cbind(said, used_atoms(x, new))
   out <- if (is.data.frame(new_data)) new_data else
     if (inherits(new_data, "bags")) as.data.frame(new_data) else as.data.frame(t(new$x))
-  out[names(said)] <- said
-  out
+  data.frame(said[c(".bag", ".instance")], out[setdiff(names(out), names(said))],
+             said[setdiff(names(said), c(".bag", ".instance"))], check.names = FALSE)
 }
 
 used_atoms <- function(x, new) {
@@ -197,7 +199,7 @@ strongest_target <- function(x, codes) {
 summary.mil_model <- function(object, ...) {
   check_dots_empty(...)
   validate_model(object)
-  structure(list(fit = object, facts = glance(object), atoms = atom_use(object), prob = prob_quantiles(object),
+  structure(list(fit = object, facts = glance(object), atoms = atom_use(object), weight = weight_quantiles(object),
                  features = strongest_features(object)), class = "summary.mil_model")
 }
 
@@ -211,7 +213,7 @@ atom_use <- function(object) {
   out
 }
 
-prob_quantiles <- function(object) {
+weight_quantiles <- function(object) {
   p <- object$prob_target
   if (!is.null(p)) stats::quantile(p[which(p > 0)])
 }
@@ -235,9 +237,9 @@ print.summary.mil_model <- function(x, digits = 3, ...) {
     cat("\n", title, ":\n", sep = "")
     print(table, digits = digits, row.names = FALSE)
   }
-  if (!is.null(x$prob)) {
-    cat("\nProbability of a target, instances of positive bags:\n")
-    print(x$prob, digits = digits)
+  if (!is.null(x$weight)) {
+    cat("\nWeight of the E-step, instances of positive bags:\n")
+    print(x$weight, digits = digits)
   }
   table_of(paste0("Atoms (share of instances that use it, share of the codes' energy",
                   if (!is.null(x$atoms$unused)) ", times found unused", ")"), x$atoms)

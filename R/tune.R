@@ -176,6 +176,7 @@ one_fold <- function(task, fitter, measure) {
   b <- task$data
   out <- task$folds == task$fold
   attempt <- function() {
+    if (measure$metric != "accuracy") rlang::local_options(fumi.calibrate = 0)
     fit <- with_stream(task$stream, do.call(fitter, c(list(b[!out]), task$parameters, progress = FALSE)))
     if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
     data.frame(metric = held_out_metric(fit, b[out], measure), error = NA_character_)

@@ -82,6 +82,16 @@ a_path <- function(x)
 paths <- function(x)
   if (!is.list(x) || !all(vapply(x, function(path) is.null(a_path(path)), NA))) "a list of data frames with an `objective`"
 
+# Thresholds and curves for bags and for instances.
+a_calibration <- function(x) {
+  reading <- function(r) is.list(r) && (is.null(r$threshold) || is.numeric(r$threshold) && length(r$threshold) == 1) &&
+    (is.null(r$curve) || is.list(r$curve) && isTRUE(r$curve$link %in% names(inverse_links)) &&
+       is.null(a_number(r$curve$intercept)) && is.null(a_number(r$curve$slope)))
+  if (!is.list(x) || !is.list(x$bag) || !all(vapply(x$bag, reading, NA)) || !reading(x$instance) ||
+      !isTRUE(x$source %in% c("out-of-fold", "in-sample", "given", "none")))
+    "a list of thresholds and curves, as `mil_calibrate()` makes it"
+}
+
 a_kernel <- function(x) if (!is.function(x)) one_of(names(kernel_makers))(x)
 
 # ---- models --------------------------------------------------------------------------------------
@@ -105,6 +115,7 @@ common_rules <- function(m, class) list(
   spec = optional(a_list),
   thresholds = optional(numbers(3, c("max", "mean", "lse"), finite = FALSE)),
   logistic = optional(numbers(2, finite = FALSE)),
+  calibration = optional(a_calibration),
   version = texts(1))
 
 # Rules of the members of an average: those that rules(member) gives, and how a score is standardised.

@@ -45,15 +45,16 @@ expect_mil_contract <- function(fit) {
   # shapes, order, types
   s <- predict(model, b)
   expect_s3_class(model, "mil_model")
-  expect_equal(names(s), c(".bag", ".score"))
+  expect_equal(names(s), c(".bag", ".instance", ".score"))
   expect_equal(s$.bag, d$bag)
+  expect_equal(s$.instance, seq_along(d$bag))
   expect_true(all(is.finite(s$.score)))
   expect_equal(predict(model, x)$.score, s$.score, tolerance = 1e-10)
   expect_equal(predict(model, x[7, , drop = FALSE])$.score, s$.score[7], tolerance = 1e-8)
   expect_equal(nrow(predict(model, x[0, ])), 0)
-  expect_equal(predict(model, b, level = "bag")$.score, unname(pool_bags(s$.score, d$bag)))
+  expect_equal(predict(model, b, level = "bag", pool = "max")$.score, unname(pool_bags(s$.score, d$bag)))
   expect_equal(levels(predict(model, b, type = "class")$.pred_class), c("0", "1"))
-  expect_true(all(abs(predict(model, b, type = "prob")$.prob - .5) <= .5))
+  expect_calibrated(model, b)
   expect_equal(predict(model, x[, 15:1])$.score, s$.score, tolerance = 1e-10)
   expect_equal(predict(model, cbind(x, extra = 1))$.score, s$.score, tolerance = 1e-10)
   expect_error(predict(model, x[, -1]), class = "fumi_error_column")
@@ -81,6 +82,60 @@ expect_mil_contract <- function(fit) {
   expect_error(fit(b, normalise = "unit"), "did you mean `normalize`", class = "fumi_error_argument")
 }
 
+# One calibration, which bag scores, classes and probabilities of both levels agree with.
+expect_calibrated <- function(model, b) {
+  expect_identical(model$calibration$source, "out-of-fold")
+  expect_identical(predict(model, b, level = "bag")$.score, unname(score_bags(model, b$x, b$bag)))
+  for (level in c("instance", "bag")) {
+    p <- predict(model, b, type = "prob", level = level)
+    expect_named(p, c(".bag", if (level == "instance") ".instance", ".pred_0", ".pred_1"))
+    expect_true(all(is.finite(p$.pred_1) & p$.pred_1 >= 0 & p$.pred_1 <= 1))
+    expect_equal(p$.pred_0 + p$.pred_1, rep(1, nrow(p)))
+    called <- predict(model, b, type = "class", level = level)$.pred_class == "1"
+    score <- predict(model, b, level = level)$.score
+    cut <- model_threshold(model, NULL, level, NULL, list())
+    at_cut <- model_probability(model, cut, level, NULL, list())
+    expect_identical(called, score > cut)
+    expect_true(all(p$.pred_1[called] >= at_cut) && all(p$.pred_1[!called] <= at_cut), label = paste(level, "classes agree"))
+    expect_true(all(diff(p$.pred_1[order(score)]) >= 0), label = paste(level, "probabilities rise with scores"))
+  }
+  said <- augment(model, b)
+  expect_identical(names(said)[1:2], c(".bag", ".instance"))
+  expect_true(all(c(".score", ".pred_class", ".pred_0", ".pred_1") %in% names(said)))
+}
+
+# Probabilities of new bags of 4 and of 20 instances mean something: little is lost against the best monotone map of the
+# same scores, and those of negative bags are low.
+expect_honest <- function(fit, quick) {
+  for (size in c(4, 20)) {
+    set.seed(104)
+    b <- noisy_bags(60, size)
+    model <- suppressWarnings(do.call(seeded, c(list(fit, b), quick)))
+    new <- noisy_bags(400, size)
+    p <- predict(model, new, type = "prob", level = "bag")$.pred_1
+    score <- predict(model, new, level = "bag")$.score
+    lost <- mean((p - new$label)^2) - isotonic_brier(score, new$label)
+    expect_lt(lost, .03, label = paste("Brier score lost with bags of", size))
+    expect_lt(mean(p[!new$label]), .55, label = paste("mean probability of negative bags of", size))
+    expect_lt(abs(mean(p) - .5), .1, label = paste("bias of probability with bags of", size))
+  }
+}
+
+# Half of the bags hold one instance that is shifted in two of four features.
+noisy_bags <- function(n, size) {
+  x <- matrix(rnorm(n * size * 4), ncol = 4) + 4
+  target <- size * seq_len(n / 2)
+  x[target, 1:2] <- x[target, 1:2] + 3.5
+  bags(x, rep(seq_len(n), each = size), rep(c(1, 0), each = n / 2))
+}
+
+# Brier score of the isotonic regression of labels on scores.
+isotonic_brier <- function(score, label) {
+  up <- order(score)
+  p <- ave(isoreg(label[up])$yf, score[up])
+  mean((p - label[up])^2)
+}
+
 # The order of instances, within bags and across them, the order of the bags and their names change no score.
 expect_order_free <- function(fit, start) {
   b <- contract_bags()
@@ -88,7 +143,7 @@ expect_order_free <- function(fit, start) {
   d <- as.data.frame(b)
   scores <- function(order, bag = d$bag) {
     model <- do.call(seeded, c(list(fit, x[order, ], bag[order], d$label[order]), start))
-    predict(model, x)$.score
+    c(predict(model, x)$.score, predict(model, x, "prob")$.pred_1)
   }
   given <- scores(seq_along(d$bag))
   set.seed(103)

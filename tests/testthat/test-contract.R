@@ -5,6 +5,10 @@ for (method in names(mil_methods)) {
     expect_progress(mil_methods[[method]])
   })
 
+  test_that(paste(method, "gives bags of any size honest probabilities"), {
+    expect_honest(mil_methods[[method]], quick_arguments[[method]])
+  })
+
   test_that(paste(method, "makes no matrix of features x features"), {
     skip_on_cran()
     expect_no_square(mil_methods[[method]], quick_arguments[[method]])
