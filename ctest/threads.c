@@ -3,44 +3,28 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { MOST_THREADS = 64 };
+enum { MOST_THREADS = 65 };
 
 static struct {
-  pthread_mutex_t lock;
-  int started;
-  long next, end, step;
+  pthread_mutex_t critical;
   void (*body)(void *);
   void *data;
-} loop = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} region = {.critical = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread int number;
 
 int omp_get_thread_num(void) { return number; }
+int omp_get_max_threads(void) { return MOST_THREADS; }
+int omp_get_thread_limit(void) { return MOST_THREADS; }
+int omp_get_num_procs(void) { return MOST_THREADS; }
+void omp_set_num_threads(int n) { (void)n; }
 
-/* the next share of the loop: one iteration */
-_Bool GOMP_loop_dynamic_next(long *from, long *to) {
-  pthread_mutex_lock(&loop.lock);
-  *from = loop.next;
-  *to = loop.next += loop.step;
-  const _Bool more = *from < loop.end;
-  pthread_mutex_unlock(&loop.lock);
-  return more;
-}
-
-_Bool GOMP_loop_dynamic_start(long start, long end, long step, long chunk, long *from, long *to) {
-  (void)chunk;
-  pthread_mutex_lock(&loop.lock);
-  if (!loop.started) loop.next = start, loop.end = end, loop.step = step;
-  loop.started = 1;
-  pthread_mutex_unlock(&loop.lock);
-  return GOMP_loop_dynamic_next(from, to);
-}
-
-void GOMP_loop_end_nowait(void) {}
+void GOMP_critical_name_start(void **name) { (void)name, pthread_mutex_lock(&region.critical); }
+void GOMP_critical_name_end(void **name) { (void)name, pthread_mutex_unlock(&region.critical); }
 
 static void *run_thread(void *argument) {
   number = *(int *)argument;
-  loop.body(loop.data);
+  region.body(region.data);
   return NULL;
 }
 
@@ -49,7 +33,7 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned n, unsigned flags)
   int numbers[MOST_THREADS];
   (void)flags;
   if (n > MOST_THREADS) abort();
-  loop.started = 0, loop.body = body, loop.data = data;
+  region.body = body, region.data = data;
   for (unsigned i = 1; i < n; i++) {
     numbers[i] = (int)i;
     if (pthread_create(thread + i, NULL, run_thread, numbers + i)) abort();

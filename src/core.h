@@ -155,13 +155,14 @@ fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const
 /* Block j of n belongs to the group j % fumi_groups(n). Groups run beside each other, the blocks
  * of one in their order, whichever thread takes them: what is summed by group, and the groups in
  * theirs, has the same bits for any number of threads. */
-enum { FUMI_GROUPS = 8 };
+enum { FUMI_GROUPS = 128 }; /* at most */
 typedef void fumi_block_task(void *ctx, int thread, int group, int j);
 int fumi_groups(int n_blocks);
 /* blocks of N instances; N may be as large as an int */
 static inline int fumi_n_blocks(int d, int N) {
   return N / fumi_block_size(d) + (N % fumi_block_size(d) > 0);
 }
+/* `threads`, or as many as there are groups or as OpenMP allows (OMP_NUM_THREADS, OMP_THREAD_LIMIT) */
 int fumi_usable_threads(int threads, int n_blocks);
 /* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the host
  * is not called: it is polled (unless NULL) after some number of blocks, of `work` flops each. */

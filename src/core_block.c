@@ -53,24 +53,34 @@ fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host
   return take_buffers(b, host);
 }
 
-int fumi_groups(int n_blocks) { return n_blocks < FUMI_GROUPS ? n_blocks : FUMI_GROUPS; }
-
-int fumi_usable_threads(int threads, int n_blocks) {
-#ifdef _OPENMP
-  const int groups = fumi_groups(n_blocks);
-  return threads < 1 || groups < 1 ? 1 : threads < groups ? threads : groups;
-#else
-  (void)threads, (void)n_blocks;
-  return 1;
-#endif
+/* A group for each 8 blocks, so that the sums of all groups stay small beside the instances. */
+int fumi_groups(int n_blocks) {
+  const int few = 8, groups = n_blocks / 8;
+  if (n_blocks < few) return n_blocks;
+  return groups < few ? few : groups < FUMI_GROUPS ? groups : FUMI_GROUPS;
 }
 
-static int this_thread(void) {
 #ifdef _OPENMP
-  return omp_get_thread_num();
+static int allowed_threads(void) {
+  const int most = omp_get_max_threads(), limit = omp_get_thread_limit();
+  return most < limit ? most : limit;
+}
+
+static int this_thread(void) { return omp_get_thread_num(); }
+
+/* Threads to ask for beyond those that work: one where these are as many as the processors, because
+ * gcc's OpenMP lets threads that wait sleep at once only if there are more of them than processors,
+ * and otherwise only after they have spun for some milliseconds. */
+static int idle_threads(int used) { return used > 1 && used == omp_get_num_procs(); }
 #else
-  return 0;
+static int allowed_threads(void) { return 1; }
+static int this_thread(void) { return 0; }
 #endif
+
+int fumi_usable_threads(int threads, int n_blocks) {
+  const int allowed = allowed_threads(), groups = fumi_groups(n_blocks);
+  const int most = allowed < groups ? allowed : groups;
+  return threads < 1 || most < 1 ? 1 : threads < most ? threads : most;
 }
 
 /* Blocks of each group between two polls: a tenth of a second on one thread, or less. */
@@ -79,45 +89,54 @@ static int blocks_between_polls(double work, int groups) {
   return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
-/* Waits until `turn` is mine. */
-static void wait_turn(const int *turn, int mine) {
-  int now;
-  do {
+/* The blocks up to `end` that are still to do. A group is with one thread at a time. */
+typedef struct {
+  int groups, end, run;                       /* run: blocks that a thread takes at once */
+  int next[FUMI_GROUPS], taken[FUMI_GROUPS];  /* by group: its next block; a thread is at it */
+} block_queue;
+
+/* Gives back the group `done` (-1: none) and takes the one with the most blocks left, or -1: those
+ * that are left are with other threads, and there is nothing to wait for. */
+static int take_group(block_queue *q, int done) {
+  int most = -1;
 #ifdef _OPENMP
-#pragma omp atomic read seq_cst
+#pragma omp critical(fumi_block_queue)
 #endif
-    now = *turn;
-  } while (now != mine);
+  {
+    if (done >= 0) q->next[done] += q->run * q->groups, q->taken[done] = 0;
+    for (int g = 0; g < q->groups; g++)
+      if (!q->taken[g] && q->next[g] < q->end && (most < 0 || q->next[g] < q->next[most])) most = g;
+    if (most >= 0) q->taken[most] = 1;
+  }
+  return most;
 }
 
-static void end_turn(int *turn) {
-#ifdef _OPENMP
-#pragma omp atomic update seq_cst
-#endif
-  *turn += 1;
+static void work_off(block_queue *q, fumi_block_task *task, void *ctx) {
+  for (int g = take_group(q, -1); g >= 0; g = take_group(q, g)) {
+    int j = q->next[g];
+    for (int b = 0; b < q->run && j < q->end; b++, j += q->groups) task(ctx, this_thread(), g, j);
+  }
 }
 
-/* Threads take block by block, or some blocks of a group at once where these are small beside its sums, and wait only
- * where another one is still at the blocks of that group before. One thread takes group by group, so that the sums of a
- * group stay in its cache. */
+static void work_off_on(int used, block_queue *q, fumi_block_task *task, void *ctx) {
+#ifdef _OPENMP
+#pragma omp parallel num_threads(used + idle_threads(used)) if (used > 1)
+#endif
+  if (this_thread() < used) work_off(q, task, ctx);
+}
+
+/* One thread takes group by group, so that the sums of a group stay in its cache; several take some
+ * blocks of a group at once only where these are small beside its sums. */
 fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
                             const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
   const int in_group = blocks_between_polls(work, groups);
-  const int small = fumi_block_size(0) / fumi_block_size(d), run = used > 1 ? small * small : in_group;
-  const int n_runs = groups * ((in_group + run - 1) / run);
+  const int small = fumi_block_size(0) / fumi_block_size(d);
   for (int from = 0; from < n_blocks; from += groups * in_group) {
-    const int end = n_blocks - from < groups * in_group ? n_blocks : from + groups * in_group;
-    int turn[FUMI_GROUPS] = {0};
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(used) schedule(monotonic : dynamic, 1) if (used > 1)
-#endif
-    for (int r = 0; r < n_runs; r++) {
-      const int group = r % groups, first = from + group + r / groups * run * groups;
-      wait_turn(turn + group, r / groups);
-      for (int j = first; j < end && j < first + run * groups; j += groups) task(ctx, this_thread(), group, j);
-      end_turn(turn + group);
-    }
+    block_queue q = {.groups = groups, .run = used > 1 ? small * small : in_group};
+    q.end = n_blocks - from < groups * in_group ? n_blocks : from + groups * in_group;
+    for (int g = 0; g < groups; g++) q.next[g] = from + g;
+    work_off_on(used, &q, task, ctx);
     if (host && host->poll(host->ctx)) return FUMI_STOPPED;
   }
   return FUMI_OK;
