@@ -163,7 +163,74 @@ static void test_same_bits(void) {
   arena_release();
 }
 
+/* ---- residuals ------------------------------------------------------------------------ */
+
+/* ||x_i - sum_{k >= from} a_ik d_k||^2 with the digits of a long double */
+static double long_residual(const fumi_data *x, int K, int from, const double *D, const double *A, int i) {
+  long double sum = 0;
+  for (int r = 0; r < x->d; r++) {
+    long double e = (long double)x->scale[i] * fumi_ccol(x->X, x->d, i)[r];
+    for (int k = from; k < K; k++) e -= (long double)fumi_ccol(A, K, i)[k] * fumi_ccol(D, x->d, k)[r];
+    sum += e * e;
+  }
+  return (double)sum;
+}
+
+/* Residuals of all instances in blocks; the largest relative error of one that is not 0 to rounding */
+static double worst_residual(const fumi_data *x, int K, int from, const double *D, const double *A, int simd) {
+  recorder rec = {0};
+  const fumi_host host = host_of(&rec);
+  fumi_block b;
+  double r[FUMI_MAX_BLOCK], worst = 0;
+  CHECK(fumi_block_with_atoms(&b, x, fumi_choose_kernel(simd), K, D, &host) == FUMI_OK);
+  for (int first = 0; first < x->N; first += b.n) {
+    fumi_block_project(&b, first, x->N, 0);
+    fumi_block_load(&b, A);
+    fumi_block_residual(&b, from, r);
+    for (int i = 0; i < b.n; i++) {
+      const double expected = long_residual(x, K, from, D, A, first + i);
+      worst = fmax(worst, fabs(r[i] - expected) / expected);
+    }
+  }
+  return worst;
+}
+
+/* Two atoms at an angle, with codes that cancel in Da: terms of the size 1 / angle^2 in the Gram form. */
+static void test_residuals_of_twin_atoms(void) {
+  const int d = 30, K = 5, N = 100;
+  for (int simd = 0; simd <= 2; simd++)
+    for (int from = 0; from <= 1; from++)
+      for (double angle = 1; angle > 1e-7; angle /= 10) {
+        const fumi_data x = random_data(d, 0, N);
+        double *D = random_atoms(d, K), *A = random_doubles(K * N);
+        for (int r = 0; r < d; r++) D[r + d * 3] = D[r + d * 2] + angle * D[r + d * 3];
+        for (int i = 0; i < N; i++) A[3 + K * i] = 1 / angle, A[2 + K * i] -= 1 / angle;
+        CHECK_NEAR(worst_residual(&x, K, from, D, A, simd), 0, fmax(1e-11, 1e-14 / angle));
+        arena_release();
+      }
+}
+
+/* Codes that represent the instances to `noise`: the residual is small beside each term. */
+static void test_residuals_of_good_codes(void) {
+  const int d = 37, K = 6, N = 210;
+  for (int simd = 0; simd <= 2; simd++)
+    for (double noise = 1; noise > 1e-9; noise /= 10) {
+      const double *D = random_atoms(d, K), *A = random_doubles(K * N);
+      double *X = random_doubles((ptrdiff_t)d * N);
+      for (int i = 0; i < N; i++)
+        for (int r = 0; r < d; r++) {
+          X[r + d * i] *= noise;
+          for (int k = 0; k < K; k++) X[r + d * i] += A[k + K * i] * D[r + d * k];
+        }
+      const fumi_data x = {d, N, 0, X, filled(N, 1)};
+      CHECK_NEAR(worst_residual(&x, K, 0, D, A, simd), 0, fmax(1e-11, 1e-15 / noise));
+      arena_release();
+    }
+}
+
 int main(void) {
+  RUN(test_residuals_of_twin_atoms);
+  RUN(test_residuals_of_good_codes);
   RUN(test_number_of_blocks);
   RUN(test_groups);
   RUN(test_usable_threads);

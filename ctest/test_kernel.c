@@ -102,19 +102,52 @@ static void test_quadratic(void) {
     const int ldg = K + 1;
     const double *G = gram_of(6, K, random_atoms(6, K), ldg);
     const double *A = random_doubles(K * lanes), *B = random_doubles(K * lanes);
-    double *r = doubles(lanes);
-    kernel->quadratic(K, G, ldg, A, B, r);
+    const double *norm = random_doubles(K);
+    double *r = doubles(lanes), *size = doubles(lanes);
+    kernel->quadratic(K, G, ldg, norm, A, B, r, size);
     for (int i = 0; i < lanes; i++) {
-      double expected = 0;
+      double expected = 0, expected_size = 0;
       for (int k = 0; k < K; k++) {
         const double a = A[fumi_at(lanes, K, k, i)];
+        expected_size += norm[k] * fabs(a);
         expected -= 2 * a * B[fumi_at(lanes, K, k, i)];
         for (int j = 0; j < K; j++) expected += a * G[j + ldg * k] * A[fumi_at(lanes, K, j, i)];
       }
       check_sum(r[i], expected, K * (K + 2));
+      check_sum(size[i], expected_size, K);
     }
     arena_release();
   }
+}
+
+/* Every third instance, or all; others keep what they had. */
+static void check_residual(int d, int n, int K, int rows, int every) {
+  const int lanes = kernel->lanes;
+  const double *X = random_doubles((ptrdiff_t)d * n), *D = random_doubles((ptrdiff_t)d * K), *scale = random_doubles(n);
+  const double *A = random_doubles((ptrdiff_t)tiles_of(n) * rows * lanes);
+  double *r = filled(n, 42);
+  int *which = arena_take((size_t)n, sizeof(int)), chosen = 0;
+  for (int i = 0; i < n; i += every) which[chosen++] = i;
+  kernel->residual(d, chosen, which, K, X, scale, D, A, rows, r, doubles((ptrdiff_t)K * lanes));
+  for (int i = 0; i < n; i++) {
+    double expected = 0;
+    for (int l = 0; l < d; l++) {
+      double e = scale[i] * fumi_ccol(X, d, i)[l];
+      for (int k = 0; k < K; k++) e -= A[fumi_at(lanes, rows, k, i)] * fumi_ccol(D, d, k)[l];
+      expected += e * e;
+    }
+    if (i % every == 0) check_sum(r[i], expected, d * (K + 1));
+    else CHECK(r[i] == 42);
+  }
+  arena_release();
+}
+
+static void test_residual(void) {
+  const int sizes[] = {1, 2, 5, 6, 7, 12, 13, 24, 25, 50}, counts[] = {1, 2, 3, 4, 5, 13, 26};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (int K = 1; K <= 5; K += 2)
+        for (int every = 1; every <= 3; every += 2) check_residual(sizes[s], counts[c], K, K + 2, every);
 }
 
 /* ---- one instance ------------------------------------------------------------------ */
@@ -334,6 +367,7 @@ int main(void) {
     RUN(test_accumulate);
     RUN(test_gram);
     RUN(test_quadratic);
+    RUN(test_residual);
     RUN(test_inner);
     RUN(test_correlate);
     RUN(test_peak);

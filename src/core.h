@@ -74,13 +74,17 @@ fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays)
  * without an instance hold 0. */
 typedef struct {
   const char *name;
-  int lanes, copies; /* of a coefficient in a panel: as many as a vector takes that is not loaded from one */
-  int panel;         /* rows of a panel */
+  int lanes;
+  int copies, panel; /* how often a panel of coefficients holds each of them, and its rows */
   /* B = D'X for n instances, column i times scale[i]; B has `rows` rows a tile */
   void (*project)(int d, int n, int K, const double *X, const double *scale, const double *D,
                   double *B, int rows);
-  /* one tile: r = a'Ga - 2a'b for each lane */
-  void (*quadratic)(int K, const double *G, int ldg, const double *A, const double *B, double *r);
+  /* one tile: r = a'Ga - 2a'b and size = sum_k norm_k |a_k| for each lane */
+  void (*quadratic)(int K, const double *G, int ldg, const double *norm, const double *A, const double *B,
+                    double *r, double *size);
+  /* r[i] = ||scale_i x_i - D a_i||^2 for the n instances `which` of a block; pack: K tile rows */
+  void (*residual)(int d, int n, const int *which, int K, const double *X, const double *scale, const double *D,
+                   const double *A, int rows, double *r, double *pack);
   /* one tile, eq. 13, `steps` times: a <- S(eta b + H a), H = I - eta G in panels; S takes off
    * at most threshold[0] above 0 and threshold[1] = fumi_below() below; spare: 2 K rows */
   void (*ista)(int K, int steps, const double *H, double eta, const double *B,
@@ -102,9 +106,15 @@ typedef struct {
   double (*peak)(int K, const double *q); /* the largest |q_k| */
 } fumi_kernel;
 
-enum { FUMI_MAX_LANES = 24 };
+enum { FUMI_MAX_LANES = 24, FUMI_MAX_BLOCK = 96 };
 
-/* kernels by the width of their vectors: portable, AVX2, AVX-512; NULL for one that this processor has not */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+#define FUMI_X86
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define FUMI_ARM64
+#endif
+extern const fumi_kernel fumi_kernel_portable, fumi_kernel_avx2, fumi_kernel_avx512, fumi_kernel_neon;
+/* kernels by the width of their vectors, portable first; NULL for one that this processor has not */
 const fumi_kernel *fumi_kernel_at(int i);
 /* simd, here and below: 0 for the widest that this processor has, n for the n-th at most */
 const fumi_kernel *fumi_choose_kernel(int simd);
@@ -128,7 +138,7 @@ typedef struct {
   int K, k0;               /* the block uses atoms k0..K-1 */
   int first, n, tiles;     /* instances first .. first + n - 1 */
   double *B, *A, *W;       /* tiles of K - k0 rows: D'x, codes, weighted codes */
-  double *pack, *column;
+  double *pack, *norm;     /* room for strips of X or D, and the norms of the atoms */
 } fumi_block;
 
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
@@ -142,7 +152,7 @@ fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host
 void fumi_block_project(fumi_block *b, int first, int end, int k0);
 void fumi_block_load(fumi_block *b, const double *A);
 void fumi_block_store(const fumi_block *b, double *A);
-/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, to full relative precision */
+/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2; rounding takes some 1e-11 of it at most, whatever cancels */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
 double fumi_norm(int d, const double *x); /* ||x||, safe from overflow */
 void fumi_unit_scale(int d, int N, const double *X, double *scale);

@@ -17,9 +17,9 @@ static fumi_status take_buffers(fumi_block *b, const fumi_host *host) {
   b->B = fumi_doubles(host, (ptrdiff_t)nb * b->K);
   b->A = fumi_doubles(host, (ptrdiff_t)nb * b->K);
   b->W = fumi_doubles(host, (ptrdiff_t)nb * b->K);
-  b->pack = fumi_doubles(host, (ptrdiff_t)nb * FUMI_MAX_LANES);
-  b->column = fumi_doubles(host, b->x->d);
-  return b->B && b->A && b->W && b->pack && b->column ? FUMI_OK : FUMI_ENOMEM;
+  b->pack = fumi_doubles(host, (ptrdiff_t)(nb > b->K ? nb : b->K) * FUMI_MAX_LANES);
+  b->norm = fumi_doubles(host, b->K);
+  return b->B && b->A && b->W && b->pack && b->norm ? FUMI_OK : FUMI_ENOMEM;
 }
 
 /* The slow way only where the sum of squares is out of range. */
@@ -83,10 +83,11 @@ int fumi_usable_threads(int threads, int n_blocks) {
   return threads < 1 || most < 1 ? 1 : threads < most ? threads : most;
 }
 
-/* Blocks of each group between two polls: a tenth of a second on one thread, or less. */
+/* Blocks of each group between two polls: a tenth of a second on one thread, or less; few of many groups. */
 static int blocks_between_polls(double work, int groups) {
   const double n = 4e9 / (work * groups);
-  return n < 1 ? 1 : n > 16 ? 16 : (int)n;
+  const int most = groups > 32 ? 4 : 128 / groups;
+  return n < 1 ? 1 : n > most ? most : (int)n;
 }
 
 /* The blocks up to `end` that are still to do. A group is with one thread at a time. */
@@ -130,7 +131,7 @@ static void work_off_on(int used, block_queue *q, fumi_block_task *task, void *c
 fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
                             const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
-  const int in_group = blocks_between_polls(work, groups);
+  const int in_group = n_blocks > 0 ? blocks_between_polls(work, groups) : 0;
   const int small = fumi_block_size(0) / fumi_block_size(d);
   for (int from = 0; from < n_blocks; from += groups * in_group) {
     block_queue q = {.groups = groups, .run = used > 1 ? small * small : in_group};
@@ -173,37 +174,29 @@ void fumi_block_store(const fumi_block *b, double *A) {
   }
 }
 
-/* ||x - D a||^2 from the residual itself */
-static double explicit_residual(const fumi_block *b, int from, int i) {
-  const fumi_data *x = b->x;
-  const int d = x->d, rows = b->K - b->k0, lanes = b->kernel->lanes;
-  const double *xi = fumi_ccol(x->X, d, b->first + i), scale = x->scale[b->first + i];
-  double *r = b->column, sum = 0;
-  for (int l = 0; l < d; l++) r[l] = scale * xi[l];
-  for (int k = from; k < b->K; k++) {
-    const double a = b->A[fumi_at(lanes, rows, k - b->k0, i)], *atom = fumi_ccol(b->D, d, k);
-    for (int l = 0; l < d; l++) r[l] -= a * atom[l];
-  }
-  for (int l = 0; l < d; l++) sum += r[l] * r[l];
-  return sum;
-}
-
-/* The Gram form ||x||^2 - 2a'b + a'Ga loses digits where the residual is small
- * beside x: below this share of ||x||^2 it is computed from the residual vector. */
+/* The Gram form ||x||^2 - 2a'b + a'Ga adds terms whose sizes sum up to (||x|| + sum_k |a_k| ||d_k||)^2 at
+ * most. Where it is below this share of them, too many digits have cancelled: there the residual is
+ * computed from the vector x - Da itself. */
 static const double GRAM_RESIDUAL_FLOOR = 1e-4;
 
 void fumi_block_residual(const fumi_block *b, int from, double *r) {
-  const int lanes = b->kernel->lanes, rows = b->K - b->k0, skip = from - b->k0;
+  const fumi_data *x = b->x;
+  const int lanes = b->kernel->lanes, rows = b->K - b->k0, skip = from - b->k0, K = b->K - from;
+  const double *G = fumi_ccol(b->G, b->K, from) + from;
+  double size[FUMI_MAX_BLOCK];
+  int cancelled[FUMI_MAX_BLOCK], n = 0;
+  for (int k = 0; k < K; k++) b->norm[k] = sqrt(G[k + (ptrdiff_t)b->K * k]);
   for (int tile = 0; tile < b->tiles; tile++) {
     const ptrdiff_t at = ((ptrdiff_t)tile * rows + skip) * lanes;
-    b->kernel->quadratic(b->K - from, fumi_ccol(b->G, b->K, from) + from, b->K, b->A + at,
-                         b->B + at, r + tile * lanes);
+    b->kernel->quadratic(K, G, b->K, b->norm, b->A + at, b->B + at, r + tile * lanes, size + tile * lanes);
   }
   for (int i = 0; i < b->n; i++) {
     const double norm2 = b->norm2[b->first + i];
     r[i] += norm2;
-    if (r[i] < GRAM_RESIDUAL_FLOOR * norm2) r[i] = explicit_residual(b, from, i);
+    if (r[i] < GRAM_RESIDUAL_FLOOR * (norm2 + size[i] * size[i])) cancelled[n++] = i;
   }
+  b->kernel->residual(x->d, n, cancelled, K, fumi_ccol(x->X, x->d, b->first), x->scale + b->first,
+                      fumi_ccol(b->D, x->d, from), b->A + (ptrdiff_t)skip * lanes, rows, r, b->pack);
 }
 
 /* One over the norm of each column; 0 for a column of zeros, or so small that its inverse

@@ -1,351 +1,404 @@
-/* core_kernel.h: the inner loops, written once in GNU vector types and included
- * by core_kernel.c once for each instruction set, with
+/* core_kernel.h: the inner loops, one operation a section, for any instruction set. Each
+ * core_kernel_<set>.c says what a vector is, and includes this file. It defines
  *
- *   NAME(x)    the name of a function of this instruction set
- *   TARGET     the function attribute that switches it on
- *   VEC        doubles in a vector; a row of a tile is LANES = 3 VEC instances
- *   COPIES     times that a panel holds a coefficient, and COEFFICIENT, a vector of it: where there is no
- *              instruction to load one number into a whole vector, all of it is in the panel
- *   PANEL      rows of a panel of coefficients, and PANEL_ROWS(DO), that many DO()
- *   VMIN, VMAX elementwise minimum and maximum of two vectors
- *   VSPLAT     a vector of one number
- *   VFMA       a + b * c, fused where the instruction set can
- *   HOLD       keeps a vector that was loaded in its register, where a compiler would load it for each use
- *   VSUMS      the sums over each of four vectors, into an array
+ *   INLINE             static inline, always, for this instruction set; TARGET, the attribute alone
+ *   V, VEC             a vector of VEC doubles at any address
+ *   PANEL              4 or 8: rows of coefficients that the ISTA loops take at once
+ *   COPIES             how often a panel holds each coefficient, and coefficient(h), a vector of it
+ *   splat(x)           a vector of one number
+ *   lower(x, y), higher(x, y), multiply_add(s, x, y): elementwise minimum, maximum, s + x y
+ *   held(x)            x itself, in a register that is not loaded again
+ *   sums_of(p, q, r, s, out): the sums over each of four vectors
  *
- * Each kernel keeps a 4 x 3 tile of vector accumulators in registers, or PANEL x 3: rows s0, s1, ...,
- * columns a, b, c. They are named variables, not arrays, because compilers at -O2
- * leave arrays in memory. */
+ * and ends with `const fumi_kernel fumi_kernel_<set> = KERNEL("<set>");`.
+ *
+ * A strip is LANES = 3 VEC numbers: the instances of a tile for one atom, or some features. Loops
+ * keep a quad of strips in registers: 12 sums that do not wait for each other. They are members of
+ * structs, not arrays, because compilers at -O2 leave arrays in memory. */
 
-typedef double NAME(vector) __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
-typedef double NAME(tile_vector) __attribute__((vector_size(8 * VEC), aligned(16), may_alias));
-#define QUAD (VEC < 4 ? VEC : 4) /* doubles of a vector for the results of four instances */
-typedef double NAME(quad_vector) __attribute__((vector_size(8 * QUAD), aligned(8), may_alias));
-#define V NAME(vector)
-#define LANES (3 * VEC)
-#define LOAD(ptr) (*(const V *)(ptr))
-#define STORE(ptr) (*(V *)(ptr))
-#define TILE(ptr) ((V)*(const NAME(tile_vector) *)(ptr)) /* from a tile or panel, which are aligned */
+enum { LANES = 3 * VEC };
 
-#define ROWS(DO) DO(0) DO(1) DO(2) DO(3)
-#define DECLARE(r) V s##r##a, s##r##b, s##r##c;
-#define ZERO(r) s##r##a = s##r##b = s##r##c = (V){0};
-#define MULTIPLY_ADD(r, h) MULTIPLY_VECTOR(r, VSPLAT(h))
-#define MULTIPLY_VECTOR(r, h) { const V y = (h);                               \
-  s##r##a = VFMA(s##r##a, y, xa); s##r##b = VFMA(s##r##b, y, xb); s##r##c = VFMA(s##r##c, y, xc); }
-#define LOAD_X(ptr) const V xa = LOAD(ptr), xb = LOAD((ptr) + VEC), xc = LOAD((ptr) + 2 * VEC);
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef struct { V a, b, c; } strip;
+typedef struct { strip r0, r1, r2, r3; } quad;
+typedef struct { const double *r0, *r1, *r2, *r3; } four; /* rows or columns; those that are not there are the first */
 
-/* s_r += sum_j H[r, j] in_j for the rows of a panel of coefficients */
-#define MULTIPLY_COEFFICIENT(r) MULTIPLY_VECTOR(r, COEFFICIENT(h + COPIES * r))
-#define MULTIPLY_PANEL(THESE, n_in, H, in)                                    \
-  for (int j = 0; j < (n_in); j++) {                                          \
-    const double *h = (H) + (ptrdiff_t)COPIES * PANEL * j;                    \
-    const double *x = (in) + (ptrdiff_t)LANES * j;                            \
-    const V xa = TILE(x), xb = TILE(x + VEC), xc = TILE(x + 2 * VEC);         \
-    THESE(MULTIPLY_COEFFICIENT)                                               \
-  }
-
-/* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l, that of a code that must not be
- * negative, max(t - l, 0), for a low beyond every t */
-#define SOFT(t, l, low) ((t) - VMAX(VMIN((t), (l)), (low)))
-
-/* ---- ISTA ------------------------------------------------------------------ */
-
-#define START(r) {                                                            \
-  const double *e = eB + (ptrdiff_t)LANES * (r < rows ? r : 0);               \
-  s##r##a = LOAD(e); s##r##b = LOAD(e + VEC); s##r##c = LOAD(e + 2 * VEC); }
-#define FINISH(r) if (r < rows) {                                             \
-  double *o = out + (ptrdiff_t)LANES * r;                                     \
-  STORE(o) = SOFT(s##r##a, l, low); STORE(o + VEC) = SOFT(s##r##b, l, low);   \
-  STORE(o + 2 * VEC) = SOFT(s##r##c, l, low); }
-
-#define ISTA_ROWS(THESE) {                                                    \
-  THESE(DECLARE) THESE(START)                                                 \
-  MULTIPLY_PANEL(THESE, n_in, H, in)                                          \
-  const V l = VSPLAT(threshold[0]), low = VSPLAT(threshold[1]);               \
-  THESE(FINISH) }
-
-/* out = S_threshold(eB + H in) for up to PANEL rows; the threshold stays in memory, because the
- * loop has no register left for it */
-TARGET static inline void NAME(ista_rows)(int n_in, int rows, const double *restrict H,
-                                          const double *restrict in, const double *restrict eB,
-                                          const double *restrict threshold, double *restrict out) {
-  if (rows > 4) ISTA_ROWS(PANEL_ROWS)
-  else ISTA_ROWS(ROWS)
+INLINE V load(const double *p) { return *(const V *)p; }
+INLINE void store(double *p, V x) { *(V *)p = x; }
+INLINE strip load_strip(const double *p) { return (strip){load(p), load(p + VEC), load(p + 2 * VEC)}; }
+INLINE void store_strip(double *p, strip x) { store(p, x.a), store(p + VEC, x.b), store(p + 2 * VEC, x.c); }
+INLINE strip splat_strip(double x) { return (strip){splat(x), splat(x), splat(x)}; }
+INLINE quad zero_quad(void) {
+  const strip zero = splat_strip(0);
+  return (quad){zero, zero, zero, zero};
 }
 
-#define FINISH_LANES(r, c, at) {                                              \
-  const V w = LOAD(p + (at)), l = threshold[0] * w, low = threshold[1] * w;   \
-  const V t = LOAD(old + (ptrdiff_t)LANES * r + (at)) + w * s##r##c;          \
-  const V u = SOFT(t, l, low);                                                \
-  STORE(out + (ptrdiff_t)LANES * r + (at)) = u;                               \
-  STORE(out_p + (ptrdiff_t)LANES * r + (at)) = w * u; }
-#define FINISH_TARGET(r) if (r < rows) {                                      \
-  FINISH_LANES(r, a, 0) FINISH_LANES(r, b, VEC) FINISH_LANES(r, c, 2 * VEC) }
+INLINE four four_from(const double *p, ptrdiff_t apart, int n) {
+  return (four){p, p + (n > 1 ? apart : 0), p + (n > 2 ? 2 * apart : 0), p + (n > 3 ? 3 * apart : 0)};
+}
+INLINE quad load_quad(const double *p, int n) {
+  const four f = four_from(p, LANES, n);
+  return (quad){load_strip(f.r0), load_strip(f.r1), load_strip(f.r2), load_strip(f.r3)};
+}
 
-#define ISTA_TARGET_ROWS(THESE) {                                             \
-  THESE(DECLARE) THESE(START)                                                 \
-  MULTIPLY_PANEL(THESE, n_in, H, in)                                          \
-  THESE(FINISH_TARGET) }
+/* s + h x */
+INLINE strip add_product(strip s, V h, strip x) {
+  return (strip){multiply_add(s.a, h, x.a), multiply_add(s.b, h, x.b), multiply_add(s.c, h, x.c)};
+}
+/* s_r + h_r x, one number h_r for each strip of the quad */
+INLINE quad add_products(quad s, const double *h0, const double *h1, const double *h2, const double *h3, strip x) {
+  s.r0 = add_product(s.r0, splat(*h0), x), s.r1 = add_product(s.r1, splat(*h1), x);
+  s.r2 = add_product(s.r2, splat(*h2), x), s.r3 = add_product(s.r3, splat(*h3), x);
+  return s;
+}
 
-/* out = S_{threshold p}(old + p (eB + H in)), out_p = p out, up to PANEL rows */
-TARGET static inline void NAME(ista_target_rows)(int n_in, int rows, const double *restrict H,
-                                                 const double *restrict in,
-                                                 const double *restrict eB,
-                                                 const double *restrict p,
-                                                 const double *restrict threshold,
-                                                 const double *restrict old, double *restrict out,
-                                                 double *restrict out_p) {
-  if (rows > 4) ISTA_TARGET_ROWS(PANEL_ROWS)
-  else ISTA_TARGET_ROWS(ROWS)
+/* ---- ISTA: a <- S(eta b + H a) ------------------------------------------------ */
+
+/* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l; max(t - l, 0), that of a
+ * code that must not be negative, for a low below every t */
+INLINE V soft(V t, V l, V low) { return t - higher(lower(t, l), low); }
+INLINE strip soft_strip(strip t, strip l, strip low) {
+  return (strip){soft(t.a, l.a, low.a), soft(t.b, l.b, low.b), soft(t.c, l.c, low.c)};
+}
+
+/* s_r + sum_j H[r, j] in_j for four rows of a panel of coefficients */
+INLINE quad add_column(quad s, const double *h, strip x) {
+  s.r0 = add_product(s.r0, coefficient(h), x), s.r1 = add_product(s.r1, coefficient(h + COPIES), x);
+  s.r2 = add_product(s.r2, coefficient(h + 2 * COPIES), x), s.r3 = add_product(s.r3, coefficient(h + 3 * COPIES), x);
+  return s;
+}
+
+/* eB + H in: rows 0..3 of a panel in lo, and 4..7 in hi if it is wide */
+INLINE void multiply_panel(int n_in, int rows, int wide, const double *restrict H, const double *restrict in,
+                           const double *restrict eB, quad *lo, quad *hi) {
+  quad s = load_quad(eB, rows), t = wide ? load_quad(eB + 4 * LANES, rows - 4) : s;
+  for (int j = 0; j < n_in; j++) {
+    const double *h = H + (ptrdiff_t)COPIES * PANEL * j;
+    const strip x = load_strip(in + (ptrdiff_t)LANES * j);
+    s = add_column(s, h, x);
+    if (wide) t = add_column(t, h + 4 * COPIES, x);
+  }
+  *lo = s, *hi = t;
+}
+
+INLINE void put_soft(quad s, int rows, const double *threshold, double *out) {
+  const strip l = splat_strip(threshold[0]), low = splat_strip(threshold[1]);
+  store_strip(out, soft_strip(s.r0, l, low));
+  if (rows > 1) store_strip(out + LANES, soft_strip(s.r1, l, low));
+  if (rows > 2) store_strip(out + 2 * LANES, soft_strip(s.r2, l, low));
+  if (rows > 3) store_strip(out + 3 * LANES, soft_strip(s.r3, l, low));
+}
+
+/* out = S_threshold(eB + H in) for up to PANEL rows */
+INLINE void ista_rows(int n_in, int rows, const double *H, const double *in, const double *eB,
+                      const double *threshold, double *out) {
+  quad lo, hi;
+  if (PANEL > 4 && rows > 4) {
+    multiply_panel(n_in, rows, 1, H, in, eB, &lo, &hi);
+    put_soft(lo, 4, threshold, out);
+    put_soft(hi, rows - 4, threshold, out + 4 * LANES);
+  } else {
+    multiply_panel(n_in, rows, 0, H, in, eB, &lo, &hi);
+    put_soft(lo, rows, threshold, out);
+  }
 }
 
 /* eB = eta B */
-TARGET static inline void NAME(scale_rows)(int rows, double eta, const double *B, double *eB) {
-  for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * rows; i += VEC) STORE(eB + i) = eta * LOAD(B + i);
+INLINE void scale_rows(int rows, double eta, const double *B, double *eB) {
+  for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * rows; i += VEC) store(eB + i, splat(eta) * load(B + i));
 }
 
 /* eq. 13: a <- S_threshold(a + eta (b - G a)) = S_threshold(eta b + H a), H = I - eta G */
-TARGET static void NAME(ista)(int K, int steps, const double *H, double eta, const double *B,
-                              const double *threshold, double *A, double *spare) {
+TARGET static void ista(int K, int steps, const double *H, double eta, const double *B,
+                        const double *threshold, double *A, double *spare) {
   const ptrdiff_t row = LANES;
   double *eB = spare, *a = A, *next = spare + row * K;
-  NAME(scale_rows)(K, eta, B, eB);
+  scale_rows(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < K; k += PANEL)
-      NAME(ista_rows)(K, K - k, H + (ptrdiff_t)COPIES * k * K, a, eB + row * k, threshold, next + row * k);
+      ista_rows(K, K - k, H + (ptrdiff_t)COPIES * k * K, a, eB + row * k, threshold, next + row * k);
     double *swap = a; a = next; next = swap;
   }
-  if (a != A) for (ptrdiff_t i = 0; i < row * K; i++) A[i] = a[i];
+  for (ptrdiff_t i = 0; a != A && i < row * K; i++) A[i] = a[i];
+}
+
+/* ---- ISTA for positive bags: target rows are weighted by p ---------------------- */
+
+/* out = S_{threshold p}(old + p s), out_p = p out, for one row */
+INLINE void put_target(strip s, const double *p, const double *threshold, const double *old, double *out,
+                       double *out_p) {
+  const strip w = load_strip(p), t = load_strip(old);
+  const V l = splat(threshold[0]), low = splat(threshold[1]);
+  const strip u = soft_strip((strip){t.a + w.a * s.a, t.b + w.b * s.b, t.c + w.c * s.c},
+                             (strip){l * w.a, l * w.b, l * w.c}, (strip){low * w.a, low * w.b, low * w.c});
+  store_strip(out, u);
+  store_strip(out_p, (strip){w.a * u.a, w.b * u.b, w.c * u.c});
+}
+
+INLINE void put_targets(quad s, int rows, const double *p, const double *threshold, const double *old, double *out,
+                        double *out_p) {
+  put_target(s.r0, p, threshold, old, out, out_p);
+  if (rows > 1) put_target(s.r1, p, threshold, old + LANES, out + LANES, out_p + LANES);
+  if (rows > 2) put_target(s.r2, p, threshold, old + 2 * LANES, out + 2 * LANES, out_p + 2 * LANES);
+  if (rows > 3) put_target(s.r3, p, threshold, old + 3 * LANES, out + 3 * LANES, out_p + 3 * LANES);
+}
+
+/* out = S_{threshold p}(old + p (eB + H in)), out_p = p out, for up to PANEL rows */
+INLINE void ista_target_rows(int n_in, int rows, const double *H, const double *in, const double *eB, const double *p,
+                             const double *threshold, const double *old, double *out, double *out_p) {
+  const ptrdiff_t four_rows = 4 * LANES;
+  quad lo, hi;
+  if (PANEL > 4 && rows > 4) {
+    multiply_panel(n_in, rows, 1, H, in, eB, &lo, &hi);
+    put_targets(lo, 4, p, threshold, old, out, out_p);
+    put_targets(hi, rows - 4, p, threshold, old + four_rows, out + four_rows, out_p + four_rows);
+  } else {
+    multiply_panel(n_in, rows, 0, H, in, eB, &lo, &hi);
+    put_targets(lo, rows, p, threshold, old, out, out_p);
+  }
 }
 
 /* eq. 10-12 on a tile of rows [p a_t; a_b; a_t]: background rows read the first K
  * rows, whose target part is already weighted by p; target rows read the last K
  * rows and are weighted by p as a whole. Ht has its columns in that order. */
-TARGET static void NAME(ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht,
-                                       double eta, const double *B, const double *p,
-                                       const double *threshold, double *A, double *spare) {
+TARGET static void ista_positive(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
+                                 const double *B, const double *p, const double *threshold, double *A,
+                                 double *spare) {
   const int K = T + M;
   const ptrdiff_t row = LANES;
   double *eB = spare, *a = A, *next = spare + row * K;
-  NAME(scale_rows)(K, eta, B, eB);
+  scale_rows(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < M; k += PANEL)
-      NAME(ista_rows)(K, M - k, Hb + (ptrdiff_t)COPIES * k * K, a, eB + row * (T + k), threshold,
-                      next + row * (T + k));
+      ista_rows(K, M - k, Hb + (ptrdiff_t)COPIES * k * K, a, eB + row * (T + k), threshold, next + row * (T + k));
     for (int t = 0; t < T; t += PANEL)
-      NAME(ista_target_rows)(K, T - t, Ht + (ptrdiff_t)COPIES * t * K, a + row * T, eB + row * t, p,
-                             threshold, a + row * (K + t), next + row * (K + t), next + row * t);
+      ista_target_rows(K, T - t, Ht + (ptrdiff_t)COPIES * t * K, a + row * T, eB + row * t, p, threshold,
+                       a + row * (K + t), next + row * (K + t), next + row * t);
     double *swap = a; a = next; next = swap;
   }
-  if (a != A) for (ptrdiff_t i = 0; i < (K + T) * row; i++) A[i] = a[i];
+  for (ptrdiff_t i = 0; a != A && i < (K + T) * row; i++) A[i] = a[i];
 }
 
-/* ---- residuals -------------------------------------------------------------- */
+/* ---- residuals by the Gram matrix ----------------------------------------------- */
 
-#define START_RESIDUAL(r) {                                                   \
-  const double *b = B + (ptrdiff_t)LANES * (k + (r < rows ? r : 0));          \
-  s##r##a = -2 * LOAD(b); s##r##b = -2 * LOAD(b + VEC); s##r##c = -2 * LOAD(b + 2 * VEC); }
-#define ADD_RESIDUAL(r) if (r < rows) {                                       \
-  LOAD_X(A + (ptrdiff_t)LANES * (k + r))                                      \
-  ra = VFMA(ra, xa, s##r##a); rb = VFMA(rb, xb, s##r##b); rc = VFMA(rc, xc, s##r##c); }
+INLINE strip times(strip x, strip y) { return (strip){x.a * y.a, x.b * y.b, x.c * y.c}; }
+INLINE strip plus(strip x, strip y) { return (strip){x.a + y.a, x.b + y.b, x.c + y.c}; }
+INLINE strip magnitude(strip x) { return (strip){higher(x.a, -x.a), higher(x.b, -x.b), higher(x.c, -x.c)}; }
 
-/* r = sum_k a_k (sum_l G_kl a_l - 2 b_k) = ||x - Da||^2 - ||x||^2 for the lanes of a tile */
-TARGET static void NAME(quadratic)(int K, const double *G, int ldg, const double *A,
-                                   const double *B, double *r) {
-  V ra = {0}, rb = {0}, rc = {0};
+/* r = sum_k a_k (sum_l G_kl a_l - 2 b_k) and size = sum_k norm_k |a_k| for the lanes of a tile */
+TARGET static void quadratic(int K, const double *G, int ldg, const double *norm, const double *A, const double *B,
+                             double *r, double *size) {
+  const V minus2 = splat(-2);
+  strip sum = splat_strip(0), sizes = sum;
   for (int k = 0; k < K; k += 4) {
-    const int rows = K - k, to1 = rows > 1, to2 = rows > 2 ? 2 : 0, to3 = rows > 3 ? 3 : 0;
-    ROWS(DECLARE) ROWS(START_RESIDUAL)
+    const int rows = K - k;
+    quad s = zero_quad();
     for (int l = 0; l < K; l++) {
-      const double *g = G + (ptrdiff_t)ldg * l + k;
-      LOAD_X(A + (ptrdiff_t)LANES * l)
-      MULTIPLY_ADD(0, g[0]) MULTIPLY_ADD(1, g[to1]) MULTIPLY_ADD(2, g[to2]) MULTIPLY_ADD(3, g[to3])
+      const four g = four_from(G + (ptrdiff_t)ldg * l + k, 1, rows);
+      s = add_products(s, g.r0, g.r1, g.r2, g.r3, load_strip(A + (ptrdiff_t)LANES * l));
     }
-    ROWS(ADD_RESIDUAL)
+    const strip row[] = {s.r0, s.r1, s.r2, s.r3};
+    for (int i = 0; i < 4 && i < rows; i++) {
+      const strip a = load_strip(A + (ptrdiff_t)LANES * (k + i)), b = load_strip(B + (ptrdiff_t)LANES * (k + i));
+      sum = plus(sum, times(a, add_product(row[i], minus2, b)));
+      sizes = add_product(sizes, splat(norm[k + i]), magnitude(a));
+    }
   }
-  STORE(r) = ra; STORE(r + VEC) = rb; STORE(r + 2 * VEC) = rc;
+  store_strip(r, sum);
+  store_strip(size, sizes);
 }
 
-/* ---- products with X --------------------------------------------------------- */
+/* ---- dot products: four columns by three, lanes along the features ------------------ */
 
-#define DOT(r) { V y = LOAD(x##r + l); HOLD(y)                               \
-  s##r##a = VFMA(s##r##a, y, ya); s##r##b = VFMA(s##r##b, y, yb); s##r##c = VFMA(s##r##c, y, yc); }
-/* the products of the features that fill no vector */
-#define LAST_FEATURES(r, col) for (int l = whole; l < len; l++) dots[r] += x##r[l] * d##col[l];
-#define PUT_DOTS(c, col) if (col < nk) {                                      \
-  VSUMS(s0##c, s1##c, s2##c, s3##c, dots)                                     \
-  LAST_FEATURES(0, col) LAST_FEATURES(1, col) LAST_FEATURES(2, col) LAST_FEATURES(3, col) \
-  NAME(put_dots)(ni, from > 0, dots, scale + i, B, rows, k + col, i); }
-
-/* row k of B, instances i .. i + 3: (+)= scale * dots */
-TARGET static inline void NAME(put_dots)(int n, int add, const double *dots, const double *scale,
-                                         double *B, int rows, int k, int i) {
-  for (int e = 0; e < 4 && n >= 4; e += QUAD) {
-    NAME(quad_vector) *o = (NAME(quad_vector) *)(B + fumi_at(LANES, rows, k, i + e));
-    const NAME(quad_vector) b = *(const NAME(quad_vector) *)(scale + e) * *(const NAME(quad_vector) *)(dots + e);
-    if (add) *o += b;
-    else *o = b;
+/* s + x_r y_c over `whole` features; fetch: asks for two more columns meanwhile */
+INLINE quad add_dots(quad s, int whole, four x, four y, int fetch, const double *ahead, const double *other) {
+  for (int l = 0; l < whole; l += VEC) {
+    if (fetch) __builtin_prefetch(ahead + l), __builtin_prefetch(other + l);
+    const strip of_y = {load(y.r0 + l), load(y.r1 + l), load(y.r2 + l)};
+    s.r0 = add_product(s.r0, held(load(x.r0 + l)), of_y), s.r1 = add_product(s.r1, held(load(x.r1 + l)), of_y);
+    s.r2 = add_product(s.r2, held(load(x.r2 + l)), of_y), s.r3 = add_product(s.r3, held(load(x.r3 + l)), of_y);
   }
-  for (int r = 0; r < n && n < 4; r++) {
-    double *o = B + fumi_at(LANES, rows, k, i + r);
-    *o = (add ? *o : 0) + scale[r] * dots[r];
+  return s;
+}
+
+/* dots[c]: the four dot products with y_c, of the sums so far and the features that fill no vector */
+INLINE void finish_dots(quad s, int whole, int len, four x, four y, double dots[3][4]) {
+  sums_of(s.r0.a, s.r1.a, s.r2.a, s.r3.a, dots[0]);
+  sums_of(s.r0.b, s.r1.b, s.r2.b, s.r3.b, dots[1]);
+  sums_of(s.r0.c, s.r1.c, s.r2.c, s.r3.c, dots[2]);
+  for (int l = whole; l < len; l++) {
+    const double of_x[] = {x.r0[l], x.r1[l], x.r2[l], x.r3[l]}, of_y[] = {y.r0[l], y.r1[l], y.r2[l]};
+    for (int c = 0; c < 3; c++)
+      for (int r = 0; r < 4; r++) dots[c][r] += of_x[r] * of_y[c];
   }
 }
 
-/* B = D'X, scaled by instance: four instances by three atoms, lanes along the features,
- * features in chunks that stay in the first cache. The first six atoms ask for the next four instances ahead
- * of their use, two each three; behind the last of a chunk comes the first of the next chunk. */
-TARGET static void NAME(project)(int d, int n, int K, const double *X, const double *scale,
-                                 const double *D, double *B, int rows) {
+/* C = A'B */
+TARGET static void inner(int d, int m, int n, const double *A, const double *B, double *C, int ldc) {
+  const int whole = d / VEC * VEC;
+  double dots[3][4];
+  for (int k = 0; k < n; k += 3)
+    for (int i = 0; i < m; i += 4) {
+      const four x = four_from(A + (ptrdiff_t)i * d, d, m - i), y = four_from(B + (ptrdiff_t)k * d, d, n - k);
+      finish_dots(add_dots(zero_quad(), whole, x, y, 0, NULL, NULL), whole, d, x, y, dots);
+      for (int c = 0; c < 3 && c < n - k; c++)
+        for (int r = 0; r < 4 && r < m - i; r++) C[(i + r) + (ptrdiff_t)ldc * (k + c)] = dots[c][r];
+    }
+}
+
+/* Instances i .. i + 3 of a row of B, the first two at `at`, the others at `then`: (+)= scale * dots */
+INLINE void put_dots(int n, int add, const double *dots, const double *scale, double *at, double *then) {
+  if (n >= 4) {
+    pair one = *(const pair *)scale * *(const pair *)dots;
+    pair two = *(const pair *)(scale + 2) * *(const pair *)(dots + 2);
+    if (add) one += *(pair *)at, two += *(pair *)then;
+    *(pair *)at = one, *(pair *)then = two;
+  } else {
+    for (int r = 0; r < n; r++) {
+      double *o = r < 2 ? at + r : then;
+      *o = (add ? *o : 0) + scale[r] * dots[r];
+    }
+  }
+}
+
+/* B = D'X, scaled by instance; features in chunks that stay in the first cache. The first six atoms fetch the
+ * next four instances, two for each three atoms; after the last instance of a chunk comes the first of the next. */
+TARGET static void project(int d, int n, int K, const double *X, const double *scale, const double *D, double *B,
+                           int rows) {
   enum { CHUNK = 256 };
-  double dots[4];
+  double dots[3][4];
   for (int from = 0; from < d; from += CHUNK) {
     const int len = d - from < CHUNK ? d - from : CHUNK, whole = len / VEC * VEC;
     for (int i = 0; i < n; i += 4) {
       const int ni = n - i;
-      const double *x0 = X + (ptrdiff_t)i * d + from, *x1 = ni > 1 ? x0 + d : x0,
-                   *x2 = ni > 2 ? x1 + d : x0, *x3 = ni > 3 ? x2 + d : x0;
-      const double *next = ni > 4 ? x0 + (ptrdiff_t)4 * d : from + CHUNK < d ? X + from + CHUNK : x0;
-      const int n_next = ni > 4 ? ni - 4 : n;
+      const double *xi = X + (ptrdiff_t)i * d + from;
+      const double *next = ni > 4 ? xi + (ptrdiff_t)4 * d : from + CHUNK < d ? X + from + CHUNK : xi;
+      const four x = four_from(xi, d, ni), ahead = four_from(next, d, ni > 4 ? ni - 4 : n);
+      double *at = B + fumi_at(LANES, rows, 0, i), *then = B + fumi_at(LANES, rows, 0, i + (ni > 2 ? 2 : 0));
       for (int k = 0; k < K; k += 3) {
-        const int nk = K - k, one = 2 * (k / 3) % 4;
-        const double *d0 = D + (ptrdiff_t)k * d + from, *d1 = nk > 1 ? d0 + d : d0,
-                     *d2 = nk > 2 ? d1 + d : d0;
-        const double *ahead = next + (one < n_next ? (ptrdiff_t)one * d : 0),
-                     *other = next + (one + 1 < n_next ? (ptrdiff_t)(one + 1) * d : 0);
-        ROWS(DECLARE) ROWS(ZERO)
-        for (int l = 0; l < whole; l += VEC) {
-          __builtin_prefetch(ahead + l);
-          __builtin_prefetch(other + l);
-          const V ya = LOAD(d0 + l), yb = LOAD(d1 + l), yc = LOAD(d2 + l);
-          ROWS(DOT)
-        }
-        PUT_DOTS(a, 0) PUT_DOTS(b, 1) PUT_DOTS(c, 2)
+        const int odd = k / 3 % 2;
+        const four y = four_from(D + (ptrdiff_t)k * d + from, d, K - k);
+        const quad s = add_dots(zero_quad(), whole, x, y, 1, odd ? ahead.r2 : ahead.r0, odd ? ahead.r3 : ahead.r1);
+        finish_dots(s, whole, len, x, y, dots);
+        for (int c = 0; c < 3 && c < K - k; c++)
+          put_dots(ni, from > 0, dots[c], scale + i, at + (k + c) * LANES, then + (k + c) * LANES);
       }
     }
   }
 }
 
-#define PUT_INNER(c, col) if (col < nk) {                                     \
-  VSUMS(s0##c, s1##c, s2##c, s3##c, dots)                                     \
-  LAST_FEATURES(0, col) LAST_FEATURES(1, col) LAST_FEATURES(2, col) LAST_FEATURES(3, col) \
-  for (int r = 0; r < 4 && r < ni; r++) C[(i + r) + (ptrdiff_t)ldc * (k + col)] = dots[r]; }
-
-/* C = A'B: four columns by three, lanes along the features */
-TARGET static void NAME(inner)(int len, int m, int n, const double *A, const double *B, double *C, int ldc) {
-  const int whole = len / VEC * VEC;
-  double dots[4];
-  for (int k = 0; k < n; k += 3) {
-    const int nk = n - k;
-    const double *d0 = B + (ptrdiff_t)k * len, *d1 = nk > 1 ? d0 + len : d0, *d2 = nk > 2 ? d1 + len : d0;
-    for (int i = 0; i < m; i += 4) {
-      const int ni = m - i;
-      const double *x0 = A + (ptrdiff_t)i * len, *x1 = ni > 1 ? x0 + len : x0,
-                   *x2 = ni > 2 ? x1 + len : x0, *x3 = ni > 3 ? x2 + len : x0;
-      ROWS(DECLARE) ROWS(ZERO)
-      for (int l = 0; l < whole; l += VEC) {
-        const V ya = LOAD(d0 + l), yb = LOAD(d1 + l), yc = LOAD(d2 + l);
-        ROWS(DOT)
+/* S += A W': lanes along the instances */
+TARGET static void gram(int tiles, int K, const double *A, const double *W, int rows, double *S, int lds) {
+  double dots[3][4];
+  for (int i = 0; i < K; i += 4)
+    for (int k = 0; k < K; k += 3) {
+      quad s = zero_quad();
+      four a = {0}, w = {0};
+      for (int tile = 0; tile < tiles; tile++) {
+        a = four_from(A + ((ptrdiff_t)tile * rows + i) * LANES, LANES, K - i);
+        w = four_from(W + ((ptrdiff_t)tile * rows + k) * LANES, LANES, K - k);
+        s = add_dots(s, LANES, a, w, 0, NULL, NULL);
       }
-      PUT_INNER(a, 0) PUT_INNER(b, 1) PUT_INNER(c, 2)
+      finish_dots(s, LANES, LANES, a, w, dots);
+      for (int c = 0; c < 3 && c < K - k; c++)
+        for (int r = 0; r < 4 && r < K - i; r++) S[(i + r) + (ptrdiff_t)lds * (k + c)] += dots[c][r];
     }
-  }
 }
 
-#define ADD_TO_U(r) if (r < nk) {                                             \
-  double *o = U + (ptrdiff_t)ldu * (k + r) + from;                            \
-  STORE(o) += s##r##a; STORE(o + VEC) += s##r##b; STORE(o + 2 * VEC) += s##r##c; }
+/* ---- products of strips of features with codes ---------------------------------------- */
 
-/* The last features, fewer than LANES, filled up with 0. */
-TARGET static void NAME(pack_rest)(int d, int n, int len, const double *X, double *pack) {
-  for (int i = 0; i < n; i++)
-    for (int l = 0; l < LANES; l++) pack[(ptrdiff_t)LANES * i + l] = l < len ? X[(ptrdiff_t)d * i + l] : 0;
+/* A strip of `len` features of n columns, one after the other; fewer than LANES are filled up with 0. */
+INLINE void pack_strip(int d, int n, int len, const double *X, double *pack) {
+  for (int i = 0; i < n; i++, X += d, pack += LANES)
+    if (len >= LANES) store_strip(pack, load_strip(X));
+    else
+      for (int l = 0; l < LANES; l++) pack[l] = l < len ? X[l] : 0;
 }
+
+INLINE void add_strip(double *o, strip s) { store_strip(o, plus(load_strip(o), s)); }
 
 /* U += X W': LANES features by four atoms. The first four atoms read X itself and leave the strip of
  * features one instance after the other for the rest: in X a power-of-two stride would throw it out of
  * the first cache. */
-TARGET static void NAME(accumulate)(int d, int n, int K, const double *X, const double *W, int rows,
-                                    double *U, int ldu, double *pack) {
+TARGET static void accumulate(int d, int n, int K, const double *X, const double *W, int rows, double *U, int ldu,
+                              double *pack) {
   for (int from = 0; from < d; from += LANES) {
     const int rest = d - from < LANES;
-    if (rest) NAME(pack_rest)(d, n, d - from, X + from, pack);
+    if (rest) pack_strip(d, n, d - from, X + from, pack);
     for (int k = 0; k < K; k += 4) {
-      const int nk = K - k, to1 = nk > 1 ? LANES : 0, to2 = nk > 2 ? 2 * LANES : 0,
-                to3 = nk > 3 ? 3 * LANES : 0, direct = k == 0 && !rest;
+      const int nk = K - k, direct = k == 0 && !rest;
       const double *x = direct ? X + from : pack;
       const ptrdiff_t stride = direct ? d : LANES;
-      double *copy = pack;
-      ROWS(DECLARE) ROWS(ZERO)
+      double *copy = pack, *u = U + (ptrdiff_t)ldu * k + from;
+      quad s = zero_quad();
       for (int first = 0; first < n; first += LANES) {
-        const double *w = W + fumi_at(LANES, rows, k, first);
-        const double *end = w + (n - first < LANES ? n - first : LANES);
-        for (; w < end; w++, x += stride) {
-          LOAD_X(x)
-          if (direct) { STORE(copy) = xa; STORE(copy + VEC) = xb; STORE(copy + 2 * VEC) = xc; copy += LANES; }
-          MULTIPLY_ADD(0, w[0]) MULTIPLY_ADD(1, w[to1])
-          MULTIPLY_ADD(2, w[to2]) MULTIPLY_ADD(3, w[to3])
+        const four w = four_from(W + fumi_at(LANES, rows, k, first), LANES, nk);
+        for (int i = 0; i < LANES && first + i < n; i++, x += stride) {
+          const strip xi = load_strip(x);
+          if (direct) store_strip(copy, xi), copy += LANES;
+          s = add_products(s, w.r0 + i, w.r1 + i, w.r2 + i, w.r3 + i, xi);
         }
       }
-      ROWS(ADD_TO_U)
+      add_strip(u, s.r0);
+      if (nk > 1) add_strip(u + ldu, s.r1);
+      if (nk > 2) add_strip(u + (ptrdiff_t)2 * ldu, s.r2);
+      if (nk > 3) add_strip(u + (ptrdiff_t)3 * ldu, s.r3);
     }
   }
 }
 
-#define PUT_GRAMS(c, col) if (col < nk) {                                     \
-  VSUMS(s0##c, s1##c, s2##c, s3##c, dots)                                     \
-  for (int r = 0; r < 4 && r < ni; r++) S[(i + r) + (ptrdiff_t)lds * (k + col)] += dots[r]; }
+/* the squares of scale x - s, added up over the strip */
+INLINE V squares(double scale, const double *x, strip s) {
+  const strip e = add_product((strip){-s.a, -s.b, -s.c}, splat(scale), load_strip(x));
+  return e.a * e.a + e.b * e.b + e.c * e.c;
+}
 
-/* S += A W': four atoms by three, lanes along the instances */
-TARGET static void NAME(gram)(int tiles, int K, const double *A, const double *W, int rows,
-                              double *S, int lds) {
-  double dots[4];
-  for (int i = 0; i < K; i += 4) {
-    for (int k = 0; k < K; k += 3) {
-      const int ni = K - i, nk = K - k;
-      ROWS(DECLARE) ROWS(ZERO)
-      for (int tile = 0; tile < tiles; tile++) {
-        const double *x0 = A + ((ptrdiff_t)tile * rows + i) * LANES,
-                     *x1 = ni > 1 ? x0 + LANES : x0, *x2 = ni > 2 ? x1 + LANES : x0,
-                     *x3 = ni > 3 ? x2 + LANES : x0;
-        const double *w = W + ((ptrdiff_t)tile * rows + k) * LANES;
-        for (int l = 0; l < LANES; l += VEC) {
-          const V ya = LOAD(w + l), yb = LOAD(w + (nk > 1 ? LANES : 0) + l),
-                  yc = LOAD(w + (nk > 2 ? 2 * LANES : 0) + l);
-          ROWS(DOT)
-        }
+/* r_i = ||scale_i x_i - D a_i||^2 for n instances `which`: four instances by LANES features; pack: K strips */
+TARGET static void residual(int d, int n, const int *which, int K, const double *X, const double *scale,
+                            const double *D, const double *A, int rows, double *r, double *pack) {
+  double last[4 * LANES], sums[4];
+  for (int from = 0; from < d; from += LANES) {
+    const int len = d - from;
+    pack_strip(d, K, len, D + from, pack);
+    for (int g = 0; g < n; g += 4) {
+      const int i[] = {which[g], which[n - g > 1 ? g + 1 : g], which[n - g > 2 ? g + 2 : g], which[n - g > 3 ? g + 3 : g]};
+      const double *a[4], *x[4];
+      for (int m = 0; m < 4; m++) {
+        a[m] = A + fumi_at(LANES, rows, 0, i[m]);
+        x[m] = X + (ptrdiff_t)d * i[m] + from;
+        if (len >= LANES) continue;
+        pack_strip(d, 1, len, x[m], last + m * LANES);
+        x[m] = last + m * LANES;
       }
-      PUT_GRAMS(a, 0) PUT_GRAMS(b, 1) PUT_GRAMS(c, 2)
+      quad s = zero_quad();
+      for (ptrdiff_t k = 0; k < (ptrdiff_t)K * LANES; k += LANES)
+        s = add_products(s, a[0] + k, a[1] + k, a[2] + k, a[3] + k, load_strip(pack + k));
+      sums_of(squares(scale[i[0]], x[0], s.r0), squares(scale[i[1]], x[1], s.r1),
+              squares(scale[i[2]], x[2], s.r2), squares(scale[i[3]], x[3], s.r3), sums);
+      for (int m = 0; m < 4 && m < n - g; m++) r[i[m]] = (from > 0 ? r[i[m]] : 0) + sums[m];
     }
   }
 }
 
-/* ---- one instance ------------------------------------------------------------- */
-
-#define SUBTRACT(r) y##r -= v[i] * LOAD(g + r * VEC);
-#define LOAD_B(r) V y##r = LOAD(b + k + r * VEC);
-#define STORE_Q(r) STORE(q + k + r * VEC) = y##r;
+/* ---- one instance ------------------------------------------------------------------------ */
 
 /* q = b - sum_i v_i G[, active_i]: four vectors at a time, then one, then one number */
-TARGET static void NAME(correlate)(int K, int n, const int *active, const double *v, const double *G,
-                                   int ldg, const double *b, double *q) {
+TARGET static void correlate(int K, int n, const int *active, const double *v, const double *G, int ldg,
+                             const double *b, double *q) {
   int k = 0;
   for (; k + 4 * VEC <= K; k += 4 * VEC) {
-    ROWS(LOAD_B)
+    V y0 = load(b + k), y1 = load(b + k + VEC), y2 = load(b + k + 2 * VEC), y3 = load(b + k + 3 * VEC);
     for (int i = 0; i < n; i++) {
       const double *g = G + (ptrdiff_t)ldg * active[i] + k;
-      ROWS(SUBTRACT)
+      const V vi = splat(v[i]);
+      y0 -= vi * load(g), y1 -= vi * load(g + VEC), y2 -= vi * load(g + 2 * VEC), y3 -= vi * load(g + 3 * VEC);
     }
-    ROWS(STORE_Q)
+    store(q + k, y0), store(q + k + VEC, y1), store(q + k + 2 * VEC, y2), store(q + k + 3 * VEC, y3);
   }
   for (; k + VEC <= K; k += VEC) {
-    LOAD_B(0)
-    for (int i = 0; i < n; i++) {
-      const double *g = G + (ptrdiff_t)ldg * active[i] + k;
-      SUBTRACT(0)
-    }
-    STORE_Q(0)
+    V y = load(b + k);
+    for (int i = 0; i < n; i++) y -= splat(v[i]) * load(G + (ptrdiff_t)ldg * active[i] + k);
+    store(q + k, y);
   }
   for (; k < K; k++) {
     q[k] = b[k];
@@ -353,55 +406,23 @@ TARGET static void NAME(correlate)(int K, int n, const int *active, const double
   }
 }
 
-TARGET static double NAME(peak)(int K, const double *q) {
+/* the largest |q_k| */
+TARGET static double peak(int K, const double *q) {
   const int whole = K / VEC * VEC;
-  V most = {0};
-  double peak = 0;
+  V most = splat(0);
+  double of_all = 0;
   for (int k = 0; k < whole; k += VEC) {
-    const V y = LOAD(q + k);
-    most = VMAX(most, VMAX(y, -y));
+    const V y = load(q + k);
+    most = higher(most, higher(y, -y));
   }
-  for (int e = 0; e < VEC; e++) peak = most[e] > peak ? most[e] : peak;
+  for (int e = 0; e < VEC; e++) of_all = most[e] > of_all ? most[e] : of_all;
   for (int k = whole; k < K; k++) {
     const double size = q[k] < 0 ? -q[k] : q[k];
-    peak = size > peak ? size : peak;
+    of_all = size > of_all ? size : of_all;
   }
-  return peak;
+  return of_all;
 }
 
-static const fumi_kernel NAME(kernel) = {
-    KERNEL_NAME, LANES, COPIES, PANEL, NAME(project), NAME(quadratic), NAME(ista), NAME(ista_positive),
-    NAME(inner), NAME(accumulate), NAME(gram), NAME(correlate), NAME(peak)};
-
-#undef V
-#undef LANES
-#undef QUAD
-#undef LOAD
-#undef STORE
-#undef ROWS
-#undef DECLARE
-#undef ZERO
-#undef MULTIPLY_ADD
-#undef LOAD_X
-#undef MULTIPLY_COEFFICIENT
-#undef MULTIPLY_PANEL
-#undef MULTIPLY_VECTOR
-#undef TILE
-#undef SOFT
-#undef START
-#undef FINISH
-#undef FINISH_LANES
-#undef FINISH_TARGET
-#undef ISTA_ROWS
-#undef ISTA_TARGET_ROWS
-#undef START_RESIDUAL
-#undef ADD_RESIDUAL
-#undef DOT
-#undef LAST_FEATURES
-#undef PUT_DOTS
-#undef PUT_INNER
-#undef ADD_TO_U
-#undef PUT_GRAMS
-#undef SUBTRACT
-#undef LOAD_B
-#undef STORE_Q
+#define KERNEL(name)                                                                                       \
+  {name, LANES, COPIES, PANEL, project, quadratic, residual, ista, ista_positive, inner, accumulate, gram, \
+   correlate, peak}
