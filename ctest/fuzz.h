@@ -171,7 +171,7 @@ static void fuzz_start(bytes *b, const fumi_host *host, const recorder *r) {
   const int T = between(b, 1, 3), K = T + between(b, 1, 4);
   double *A = doubles((ptrdiff_t)K * x.N);
   const fumi_status status =
-      dlfumi_start_codes(&x, T, K, atoms(b, x.d, K), between(b, 0, 1), A, host);
+      dlfumi_start_codes(&x, T, K, atoms(b, x.d, K), between(b, 0, 1), 1, A, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status == FUMI_OK) HOLDS(all_finite(A, (ptrdiff_t)K * x.N));
 }
@@ -183,7 +183,7 @@ static void fuzz_kmeans(bytes *b, const fumi_host *host, const recorder *r) {
   int n_distinct = -1;
   for (int k = 0; k < M; k++) u[k] = next_byte(b) / 256.;
   const fumi_status status =
-      fumi_kmeans(&x, M, u, between(b, 0, 8), between(b, 0, 1), C, &n_distinct, host);
+      fumi_kmeans(&x, M, u, between(b, 0, 8), between(b, 0, 1), 1, C, &n_distinct, host);
   HOLDS(status == FUMI_OK || excused(status, r));
   if (status != FUMI_OK) return;
   HOLDS(n_distinct >= 1 && n_distinct <= M);

@@ -69,7 +69,7 @@ static void check_kmeans(const fumi_data *x, const fumi_host *host) {
   double u[M], *C = doubles(d * M);
   int n_distinct = -1;
   for (int k = 0; k < M; k++) u[k] = uniform();
-  CHECK(fumi_kmeans(x, M, u, 50, 1, C, &n_distinct, host) == FUMI_OK);
+  CHECK(fumi_kmeans(x, M, u, 50, 1, 1, C, &n_distinct, host) == FUMI_OK);
   CHECK(n_distinct >= 1 && n_distinct <= M);
   CHECK(all_finite(C, d * n_distinct));
   check_time(start);
@@ -112,7 +112,7 @@ static void check_fits(const fumi_data *x, const fumi_host *host) {
   dlfumi_param par = default_param(T, M);
   double *A = doubles(K * N);
   par.max_iter = 4;
-  CHECK(dlfumi_start_codes(x, T, K, random_atoms(d, K), 1, A, host) == FUMI_OK);
+  CHECK(dlfumi_start_codes(x, T, K, random_atoms(d, K), 1, 1, A, host) == FUMI_OK);
   CHECK(all_finite(A, K * N));
   for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++)
     for (int dead = DLFUMI_RESAMPLE; dead <= DLFUMI_DROP; dead++) {

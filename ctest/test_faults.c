@@ -60,7 +60,7 @@ static fumi_status run_arrange(const fumi_host *host) {
 
 static fumi_status run_start_codes(const fumi_host *host) {
   problem q = paper_problem();
-  return dlfumi_start_codes(&q.x, q.par.T, q.par.K, q.s.D, 1, q.s.A, host);
+  return dlfumi_start_codes(&q.x, q.par.T, q.par.K, q.s.D, 1, 1, q.s.A, host);
 }
 
 static fumi_status run_confidence(const fumi_host *host) {
@@ -79,7 +79,7 @@ static fumi_status run_kmeans(const fumi_host *host) {
   problem q = paper_problem();
   const double u[] = {.1, .5, .9};
   int n_distinct;
-  return fumi_kmeans(&q.x, 3, u, 10, 1, doubles(q.x.d * 3), &n_distinct, host);
+  return fumi_kmeans(&q.x, 3, u, 10, 1, 1, doubles(q.x.d * 3), &n_distinct, host);
 }
 
 /* Bags of five instances, every other one positive. */

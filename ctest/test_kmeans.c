@@ -1,4 +1,8 @@
 /* k-means: clusters that are there are found, and the ends of the range of M. */
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "problem.h"
 
 enum { MAX_ITER = 50 };
@@ -9,12 +13,16 @@ typedef struct {
   double *C;
 } clusters;
 
-static clusters run_kmeans(const fumi_data *x, int M, const double *u, int simd) {
+static clusters run_on(int threads, const fumi_data *x, int M, const double *u, int simd) {
   recorder r = {0};
   const fumi_host host = host_of(&r);
   clusters c = {.C = doubles((ptrdiff_t)x->d * M)};
-  c.status = fumi_kmeans(x, M, u, MAX_ITER, simd, c.C, &c.n_distinct, &host);
+  c.status = fumi_kmeans(x, M, u, MAX_ITER, simd, threads, c.C, &c.n_distinct, &host);
   return c;
+}
+
+static clusters run_kmeans(const fumi_data *x, int M, const double *u, int simd) {
+  return run_on(1, x, M, u, simd);
 }
 
 static double *draws(int M) {
@@ -129,7 +137,39 @@ static void test_draws_at_the_ends(void) {
   }
 }
 
+static double inertia(const fumi_data *x, int M, const double *C) {
+  double sum = 0, *y = doubles(x->d);
+  for (int i = 0; i < x->N; i++) {
+    for (int r = 0; r < x->d; r++) y[r] = entry(x, r, i);
+    sum += nearest2(x->d, M, C, y);
+  }
+  return sum;
+}
+
+/* Any number of threads: the same bits. And the centres are better than their seeds, which are instances. */
+static void test_threads(void) {
+  const int d = 5, M = 7, N = 50000, threads[] = {2, 3, 8, 16, 64};
+  const fumi_data x = random_data(d, 0, N);
+  const double *u = draws(M);
+  const clusters one = run_on(1, &x, M, u, 0);
+  double *seeds = doubles(d * M);
+  recorder r = {0};
+  const fumi_host host = host_of(&r);
+  int n_distinct;
+#ifdef _OPENMP
+  omp_set_num_threads(64);
+#endif
+  CHECK(fumi_kmeans(&x, M, u, 0, 0, 64, seeds, &n_distinct, &host) == FUMI_OK);
+  CHECK(inertia(&x, M, one.C) < inertia(&x, M, seeds));
+  for (int t = 0; t < 5; t++) {
+    const clusters many = run_on(threads[t], &x, M, u, 0);
+    CHECK(many.status == FUMI_OK && memcmp(many.C, one.C, sizeof(double) * (size_t)(d * M)) == 0);
+  }
+  arena_release();
+}
+
 int main(void) {
+  RUN(test_threads);
   RUN(test_separated_clusters);
   RUN(test_several_iterations);
   RUN(test_fewer_distinct_instances);

@@ -154,6 +154,8 @@ void fumi_block_load(fumi_block *b, const double *A);
 void fumi_block_store(const fumi_block *b, double *A);
 /* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2; rounding takes some 1e-11 of it at most, whatever cancels */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
+/* r[i] = ||x_i - c||^2 of n instances from `first` on; c NULL: ||x_i||^2 */
+void fumi_block_distance(const fumi_block *b, int first, int n, const double *c, double *r);
 double fumi_norm(int d, const double *x); /* ||x||, safe from overflow */
 void fumi_unit_scale(int d, int N, const double *X, double *scale);
 /* sum (d) of the n scaled instances `which` */
@@ -259,7 +261,7 @@ fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda,
 /* ---- core_kmeans.c ---------------------------------------------------------- */
 /* centres C (d x M) of all instances of x; u: M uniform draws for the k-means++
  * seeds. *n_distinct < M if there are fewer distinct instances. */
-fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd, int threads,
                         double *C, int *n_distinct, const fumi_host *host);
 
 /* ---- core_dlfumi.c: DL-FUMI -------------------------------------------------- */
@@ -342,7 +344,7 @@ fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step
 
 /* ---- core_start.c ------------------------------------------------------------- */
 /* codes of the start: least squares on D (positive bags) and on D- (negative) */
-fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd, int threads,
                                double *A, const fumi_host *host);
 
 /* ---- core_confidence.c ---------------------------------------------------------- */

@@ -28,15 +28,40 @@ double fumi_norm(int d, const double *x) {
   return sum > 1e-200 && sum < 1e200 ? sqrt(sum) : la_nrm2(d, x);
 }
 
+/* The residuals of n instances on the one atom c, with the code 1 for each. */
+void fumi_block_distance(const fumi_block *b, int first, int n, const double *c, double *r) {
+  const fumi_data *x = b->x;
+  const double *atom = c ? c : x->X;
+  double one[FUMI_MAX_LANES];
+  int all[FUMI_MAX_BLOCK];
+  for (int l = 0; l < FUMI_MAX_LANES; l++) one[l] = 1;
+  for (int i = 0; i < n; i++) all[i] = i;
+  b->kernel->residual(x->d, n, all, c ? 1 : 0, fumi_ccol(x->X, x->d, first), x->scale + first, atom, one, 0, r,
+                      b->pack);
+}
+
+/* The slow way only where a sum of squares is out of range. */
+static void squared_norms(const fumi_block *b) {
+  const fumi_data *x = b->x;
+  const int nb = fumi_block_size(x->d);
+  for (int j = 0; j < fumi_n_blocks(x->d, x->N); j++) {
+    const int first = j * nb, n = x->N - first < nb ? x->N - first : nb;
+    double *norm2 = b->norm2 + first;
+    fumi_block_distance(b, first, n, NULL, norm2);
+    for (int i = 0; i < n; i++) {
+      if (norm2[i] > 1e-200 && norm2[i] < 1e200) continue;
+      const double norm = x->scale[first + i] * fumi_norm(x->d, fumi_ccol(x->X, x->d, first + i));
+      norm2[i] = norm * norm;
+    }
+  }
+}
+
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host) {
   *b = (fumi_block){.x = x, .kernel = kernel, .K = K, .norm2 = fumi_doubles(host, x->N)};
-  if (!b->norm2) return FUMI_ENOMEM;
-  for (int i = 0; i < x->N; i++) {
-    const double norm = x->scale[i] * fumi_norm(x->d, fumi_ccol(x->X, x->d, i));
-    b->norm2[i] = norm * norm;
-  }
-  return take_buffers(b, host);
+  if (!b->norm2 || take_buffers(b, host) != FUMI_OK) return FUMI_ENOMEM;
+  squared_norms(b);
+  return FUMI_OK;
 }
 
 fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,

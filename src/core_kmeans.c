@@ -1,5 +1,6 @@
 /* core_kmeans.c: k-means for the start of the background atoms: k-means++ seeds
- * from uniform draws that the host made, then Lloyd's iterations. */
+ * from uniform draws that the host made, then Lloyd's iterations. Distances and
+ * sums are those of blocks of instances, which run on threads. */
 #include "core.h"
 
 #include <math.h>
@@ -7,16 +8,47 @@
 
 #include "core_linalg.h"
 
-enum { POLL_EVERY = 1024 }; /* instances */
+/* What the blocks of a group add up to. */
+typedef struct {
+  double *sums, inertia; /* of the instances of each cluster (d x M), and of squared distances */
+  int *count;
+} kmeans_sums;
 
 typedef struct {
   const fumi_data *x;
-  fumi_block block;
-  int M;
-  double *C, *sums, *half_norm2; /* centres, next sums, .5 ||c||^2 */
-  double *distance2;             /* of each instance to its nearest centre */
-  int *count;
+  fumi_block block[FUMI_GROUPS];  /* of each thread */
+  kmeans_sums group[FUMI_GROUPS]; /* the first one holds the total in the end */
+  int M, seeds, n_blocks, n_threads;
+  double *C, *half_norm2; /* centres, .5 ||c||^2 */
+  double *distance2;      /* of each instance to its nearest centre */
+  const fumi_host *host;
 } kmeans_work;
+
+static fumi_status work_init(kmeans_work *w, const fumi_kernel *kernel) {
+  const fumi_host *host = w->host;
+  const int d = w->x->d, M = w->M;
+  w->n_blocks = fumi_n_blocks(d, w->x->N);
+  w->n_threads = fumi_usable_threads(w->n_threads, w->n_blocks);
+  w->half_norm2 = fumi_doubles(host, M);
+  w->distance2 = fumi_doubles(host, w->x->N);
+  if (!w->half_norm2 || !w->distance2) return FUMI_ENOMEM;
+  fumi_status status = fumi_block_init(w->block, w->x, kernel, M, host);
+  for (int t = 1; t < w->n_threads && status == FUMI_OK; t++) status = fumi_block_twin(w->block + t, w->block, host);
+  for (int t = 0; t < w->n_threads; t++) w->block[t].D = w->C;
+  for (int g = 0; g < fumi_groups(w->n_blocks) && status == FUMI_OK; g++) {
+    w->group[g].sums = fumi_doubles(host, (ptrdiff_t)d * M);
+    w->group[g].count = host->alloc(host->ctx, (size_t)M, sizeof(int));
+    if (!w->group[g].sums || !w->group[g].count) status = FUMI_ENOMEM;
+  }
+  return status;
+}
+
+static fumi_status each_block(kmeans_work *w, double centres, fumi_block_task *task) {
+  const double work = fumi_block_size(w->x->d) * (3 * centres * w->x->d);
+  return fumi_each_block(w->x->d, w->n_blocks, w->n_threads, work, task, w, w->host);
+}
+
+/* ---- seeds ---------------------------------------------------------------------- */
 
 static void set_centre(kmeans_work *w, int k, int i) {
   const double *x = fumi_ccol(w->x->X, w->x->d, i), scale = w->x->scale[i];
@@ -24,29 +56,14 @@ static void set_centre(kmeans_work *w, int k, int i) {
   for (int r = 0; r < w->x->d; r++) c[r] = scale * x[r];
 }
 
-/* ||scale x - c||^2, in four sums that do not wait for each other */
-static double squared_distance(int d, double scale, const double *x, const double *c) {
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  int r = 0;
-  for (; r + 4 <= d; r += 4) {
-    const double e0 = scale * x[r] - c[r], e1 = scale * x[r + 1] - c[r + 1];
-    const double e2 = scale * x[r + 2] - c[r + 2], e3 = scale * x[r + 3] - c[r + 3];
-    s0 += e0 * e0, s1 += e1 * e1, s2 += e2 * e2, s3 += e3 * e3;
-  }
-  for (; r < d; r++) s0 += (scale * x[r] - c[r]) * (scale * x[r] - c[r]);
-  return (s0 + s1) + (s2 + s3);
-}
-
-/* distance2 := min(distance2, ||x - c_k||^2) */
-static fumi_status nearer(kmeans_work *w, int k, const fumi_host *host) {
-  const fumi_data *x = w->x;
-  const double *c = fumi_ccol(w->C, x->d, k);
-  for (int i = 0; i < x->N; i++) {
-    if (i % POLL_EVERY == 0 && host->poll(host->ctx)) return FUMI_STOPPED;
-    const double s = squared_distance(x->d, x->scale[i], fumi_ccol(x->X, x->d, i), c);
-    if (s < w->distance2[i]) w->distance2[i] = s;
-  }
-  return FUMI_OK;
+/* distance2 := min(distance2, ||x - c||^2), c the last seed */
+static void nearer_task(void *ctx, int thread, int group, int j) {
+  kmeans_work *w = ctx;
+  const int nb = fumi_block_size(w->x->d), first = j * nb, n = w->x->N - first < nb ? w->x->N - first : nb;
+  double r[FUMI_MAX_BLOCK];
+  (void)group;
+  fumi_block_distance(w->block + thread, first, n, fumi_ccol(w->C, w->x->d, w->seeds - 1), r);
+  for (int i = 0; i < n; i++) w->distance2[first + i] = fmin(w->distance2[first + i], r[i]);
 }
 
 /* The instance at the share u of the total squared distance, or -1 if that is 0. */
@@ -63,41 +80,69 @@ static int draw(const kmeans_work *w, double u) {
   return last;
 }
 
-/* n_distinct: how many seeds there are, at most M */
-static fumi_status seed(kmeans_work *w, const double *u, int *n_distinct, const fumi_host *host) {
+/* w->seeds: how many there are, at most M */
+static fumi_status seed(kmeans_work *w, const double *u) {
   for (int i = 0; i < w->x->N; i++) w->distance2[i] = HUGE_VAL;
   set_centre(w, 0, (int)(u[0] * w->x->N));
-  for (*n_distinct = 1; *n_distinct < w->M; ++*n_distinct) {
-    if (nearer(w, *n_distinct - 1, host) != FUMI_OK) return FUMI_STOPPED;
-    const int i = draw(w, u[*n_distinct]);
+  for (w->seeds = 1; w->seeds < w->M; w->seeds++) {
+    if (each_block(w, 1, nearer_task) != FUMI_OK) return FUMI_STOPPED;
+    const int i = draw(w, u[w->seeds]);
     if (i < 0) break;
-    set_centre(w, *n_distinct, i);
+    set_centre(w, w->seeds, i);
   }
   return FUMI_OK;
 }
 
-/* Assigns one block and adds it to the sums. */
-static double assign_block(kmeans_work *w) {
-  fumi_block *b = &w->block;
-  const int d = w->x->d, lanes = b->kernel->lanes, itself = 0;
-  double inertia = 0;
-  for (int i = 0; i < b->n; i++) {
-    const double *lane = b->B + fumi_at(lanes, w->M, 0, i);
-    int best = 0;
-    double most = -HUGE_VAL;
-    for (int k = 0; k < w->M; k++) {
-      const double s = lane[k * lanes] - w->half_norm2[k];
-      if (s > most) most = s, best = k;
-    }
-    const int at = b->first + i;
-    const double minus_scale = -w->x->scale[at];
-    double *sum = fumi_col(w->sums, d, best);
-    b->kernel->correlate(d, 1, &itself, &minus_scale, fumi_ccol(w->x->X, d, at), d, sum, sum); /* sum += scale x */
-    w->count[best]++;
-    w->distance2[at] = b->norm2[at] - 2 * most;
-    inertia += w->distance2[at];
+/* ---- Lloyd's iterations ------------------------------------------------------------ */
+
+static void clear_group(const kmeans_work *w, kmeans_sums *group) {
+  memset(group->sums, 0, sizeof(double) * (size_t)w->x->d * (size_t)w->M);
+  memset(group->count, 0, sizeof(int) * (size_t)w->M);
+  group->inertia = 0;
+}
+
+/* The cluster of an instance: the largest c'x - .5 ||c||^2, which is put into *most. */
+static int nearest(const kmeans_work *w, const double *lane, int lanes, double *most) {
+  int best = 0;
+  *most = -HUGE_VAL;
+  for (int k = 0; k < w->M; k++) {
+    const double s = lane[k * lanes] - w->half_norm2[k];
+    if (s > *most) *most = s, best = k;
   }
-  return inertia;
+  return best;
+}
+
+/* Assigns the instances of a block and adds them to the sums of its group. */
+static void assign_task(void *ctx, int thread, int group, int j) {
+  kmeans_work *w = ctx;
+  fumi_block *b = w->block + thread;
+  kmeans_sums *to = w->group + group;
+  const int d = w->x->d, lanes = b->kernel->lanes, itself = 0;
+  if (j == group) clear_group(w, to);
+  fumi_block_project(b, j * fumi_block_size(d), w->x->N, 0);
+  for (int i = 0; i < b->n; i++) {
+    const int at = b->first + i;
+    double most;
+    const int best = nearest(w, b->B + fumi_at(lanes, w->M, 0, i), lanes, &most);
+    const double minus_scale = -w->x->scale[at];
+    double *sum = fumi_col(to->sums, d, best);
+    b->kernel->correlate(d, 1, &itself, &minus_scale, fumi_ccol(w->x->X, d, at), d, sum, sum); /* sum += scale x */
+    to->count[best]++;
+    w->distance2[at] = b->norm2[at] - 2 * most;
+    to->inertia += w->distance2[at];
+  }
+}
+
+/* Adds the groups to the first one, in order. */
+static void add_groups(kmeans_work *w) {
+  kmeans_sums *total = w->group;
+  for (int g = 1; g < fumi_groups(w->n_blocks); g++) {
+    for (int k = 0; k < w->M; k++) {
+      la_add(w->x->d, fumi_ccol(w->group[g].sums, w->x->d, k), fumi_col(total->sums, w->x->d, k));
+      total->count[k] += w->group[g].count[k];
+    }
+    total->inertia += w->group[g].inertia;
+  }
 }
 
 /* An empty cluster takes the instance that is farthest from its own centre. */
@@ -112,49 +157,35 @@ static void fill_empty(kmeans_work *w, int k) {
 static void move_centres(kmeans_work *w) {
   const int d = w->x->d;
   for (int k = 0; k < w->M; k++) {
-    if (w->count[k] == 0) {
-      fill_empty(w, k);
-      continue;
-    }
-    const double *sum = fumi_ccol(w->sums, d, k);
+    const int count = w->group->count[k];
+    const double *sum = fumi_ccol(w->group->sums, d, k);
     double *c = fumi_col(w->C, d, k);
-    for (int r = 0; r < d; r++) c[r] = sum[r] / w->count[k];
+    for (int r = 0; r < d && count > 0; r++) c[r] = sum[r] / count;
+    if (count == 0) fill_empty(w, k);
   }
 }
 
-static fumi_status lloyd(kmeans_work *w, int max_iter, const fumi_host *host) {
+static fumi_status lloyd(kmeans_work *w, int max_iter) {
   const double enough = 1e-4; /* relative fall of the inertia: a start, not an end */
-  const int d = w->x->d, N = w->x->N;
+  const int d = w->x->d;
   double before = HUGE_VAL;
   for (int it = 0; it < max_iter; it++) {
-    double inertia = 0;
-    memset(w->sums, 0, sizeof(double) * (size_t)d * (size_t)w->M);
-    memset(w->count, 0, sizeof(int) * (size_t)w->M);
     for (int k = 0; k < w->M; k++)
       w->half_norm2[k] = .5 * la_dot(d, fumi_ccol(w->C, d, k), fumi_ccol(w->C, d, k));
-    w->block.D = w->C;
-    for (int i = 0; i < N; i += w->block.n) {
-      fumi_block_project(&w->block, i, N, 0);
-      inertia += assign_block(w);
-      if (host->poll(host->ctx)) return FUMI_STOPPED;
-    }
+    if (each_block(w, w->M, assign_task) != FUMI_OK) return FUMI_STOPPED;
+    add_groups(w);
     move_centres(w);
-    if (it > 0 && !(before - inertia > enough * before)) return FUMI_OK;
-    before = inertia;
+    if (it > 0 && !(before - w->group->inertia > enough * before)) return FUMI_OK;
+    before = w->group->inertia;
   }
   return FUMI_OK;
 }
 
-fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd, int threads,
                         double *C, int *n_distinct, const fumi_host *host) {
-  kmeans_work w = {.x = x, .M = M, .C = C};
-  fumi_status status = fumi_block_init(&w.block, x, fumi_choose_kernel(simd), M, host);
-  w.sums = fumi_doubles(host, (ptrdiff_t)x->d * M);
-  w.half_norm2 = fumi_doubles(host, M);
-  w.distance2 = fumi_doubles(host, x->N);
-  w.count = host->alloc(host->ctx, (size_t)M, sizeof(int));
-  if (status != FUMI_OK || !w.sums || !w.half_norm2 || !w.distance2 || !w.count)
-    return FUMI_ENOMEM;
-  status = seed(&w, u, n_distinct, host);
-  return status != FUMI_OK || *n_distinct < M ? status : lloyd(&w, max_iter, host);
+  kmeans_work w = {.x = x, .M = M, .C = C, .n_threads = threads, .host = host};
+  fumi_status status = work_init(&w, fumi_choose_kernel(simd));
+  if (status == FUMI_OK) status = seed(&w, u);
+  *n_distinct = w.seeds;
+  return status != FUMI_OK || w.seeds < M ? status : lloyd(&w, max_iter);
 }
