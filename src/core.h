@@ -313,10 +313,11 @@ typedef struct {
   int d;
   /* a pass with D; U and S stay where they are until the next one */
   fumi_status (*pass)(void *ctx, dlfumi_pass_kind kind, const double *D, dlfumi_sums *sums);
-  /* x: the instance, not asked for since the last pass, that D represents worst; 0: there is none */
+  /* x: the instance, not asked for since the last pass, that D represents worst; 0: there is none;
+   * -1: stop */
   int (*worst)(void *ctx, int target, const double *D, double *x);
   void (*whole)(void *ctx);                                   /* the iteration is whole; may be NULL */
-  void (*back)(void *ctx, const double *D, int n_iter);       /* to the last whole one; may be NULL */
+  void (*back)(void *ctx); /* codes and p are those of the last whole one; may be NULL */
   void *ctx;
 } dlfumi_keeper;
 

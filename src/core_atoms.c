@@ -16,7 +16,8 @@ fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
   const fumi_array arrays[] = {{&f->G, K * K},    {&f->D_old, d * K}, {&f->cosine, MT},
                                {&f->product, MT}, {&f->numerator, d}, {&f->coef, K}};
   f->every = fumi_ints(host, K);
-  if (!f->every) return FUMI_ENOMEM;
+  f->n_dead = fumi_ints(host, K);
+  if (!f->every || !f->n_dead) return FUMI_ENOMEM;
   for (int k = 0; k < par->K; k++) f->every[k] = k;
   return FUMI_TAKE(host, arrays);
 }
@@ -75,47 +76,51 @@ static void set_atom(dlfumi_update *f, int k, double norm) {
 }
 
 /* DEVIATES D3: an atom that no code uses would be 0/0 in (8) and (9). */
-static void revive_atom(dlfumi_update *f, int k) {
+static fumi_status revive_atom(dlfumi_update *f, int k) {
   const int d = f->d, T = f->par->T, target = k < T;
   double *atom = fumi_col(f->s->D, d, k);
   const int dropped = fumi_norm(d, atom) == 0 && f->par->dead == DLFUMI_DROP && f->s->n_dead[k] > 0;
-  if (dropped) return;
+  if (dropped) return FUMI_OK;
   f->s->n_dead[k]++;
   if (f->par->dead == DLFUMI_DROP && atoms_left(f, target ? 0 : T, target ? T : f->par->K) > 1)
     memset(atom, 0, sizeof(double) * (size_t)d);
-  if (f->par->dead != DLFUMI_RESAMPLE) return;
-  if (!f->keeper->worst(f->keeper->ctx, target, f->D_old, f->numerator)) return;
-  const double norm = bound_numerator(f);
+  if (f->par->dead != DLFUMI_RESAMPLE) return FUMI_OK;
+  const int found = f->keeper->worst(f->keeper->ctx, target, f->D_old, f->numerator);
+  if (found < 0) return FUMI_STOPPED;
+  const double norm = found ? bound_numerator(f) : 0;
   if (norm > 0) set_atom(f, k, norm);
+  return FUMI_OK;
 }
 
 /* The atom is its numerator brought to norm 1: the denominators of (8) and (9) cancel. */
-static void normalise_atom(dlfumi_update *f, int k) {
+static fumi_status normalise_atom(dlfumi_update *f, int k) {
   const double usage = f->sums.S[k + (ptrdiff_t)f->par->K * k], norm = bound_numerator(f);
-  if (!(usage > DBL_EPSILON * DBL_EPSILON * f->sums.energy) || !(norm > 0) || !isfinite(norm)) {
-    revive_atom(f, k);
-    return;
-  }
+  if (!(usage > DBL_EPSILON * DBL_EPSILON * f->sums.energy) || !(norm > 0) || !isfinite(norm))
+    return revive_atom(f, k);
   set_atom(f, k, norm);
+  return FUMI_OK;
 }
 
 /* (9), numerator: sum_i p_i a_it (x_i - sum_{l != t} a_il d_l) = U_t - sum_{l != t} S_lt d_l */
-static void update_target_atoms(dlfumi_update *f) {
+static fumi_status update_target_atoms(dlfumi_update *f) {
   const int d = f->d, K = f->par->K;
-  for (int t = 0; t < f->par->T; t++) {
+  fumi_status status = FUMI_OK;
+  for (int t = 0; t < f->par->T && status == FUMI_OK; t++) {
     memcpy(f->coef, fumi_ccol(f->sums.S, K, t), sizeof(double) * (size_t)K);
     f->coef[t] = 0;
     f->kernel->correlate(d, K, f->every, f->coef, f->s->D, d,
                          fumi_ccol(f->sums.U, fumi_padded(d), t), f->numerator);
-    normalise_atom(f, t);
+    status = normalise_atom(f, t);
   }
+  return status;
 }
 
 /* (8), numerator: U_k - psi sum_t S_kt d_t - sum_{l != k} S_lk d_l
  *                 - Gamma sum_t cos_kt d_t(old) */
-static void update_background_atoms(dlfumi_update *f) {
+static fumi_status update_background_atoms(dlfumi_update *f) {
   const int d = f->d, T = f->par->T, M = f->par->M, K = f->par->K;
-  for (int k = T; k < K; k++) {
+  fumi_status status = FUMI_OK;
+  for (int k = T; k < K && status == FUMI_OK; k++) {
     for (int t = 0; t < T; t++) f->coef[t] = f->par->psi * f->sums.S[k + (ptrdiff_t)K * t];
     for (int l = T; l < K; l++) f->coef[l] = f->sums.S[l + (ptrdiff_t)K * k];
     f->coef[k] = 0;
@@ -123,17 +128,29 @@ static void update_background_atoms(dlfumi_update *f) {
                          fumi_ccol(f->sums.U, fumi_padded(d), k), f->numerator);
     for (int t = 0; t < T; t++) f->coef[t] = f->par->gamma * f->cosine[k - T + (ptrdiff_t)M * t];
     f->kernel->correlate(d, T, f->every, f->coef, f->D_old, d, f->numerator, f->numerator);
-    normalise_atom(f, k);
+    status = normalise_atom(f, k);
   }
+  return status;
 }
 
-void dlfumi_keep_dictionary(dlfumi_update *f) {
-  memcpy(f->D_old, f->s->D, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
-}
-
-void dlfumi_update_atoms(dlfumi_update *f) {
-  dlfumi_keep_dictionary(f);
-  update_target_atoms(f);
+fumi_status dlfumi_update_atoms(dlfumi_update *f) {
+  const fumi_status status = update_target_atoms(f);
+  if (status != FUMI_OK) return status;
   dlfumi_update_cosines(f);
-  update_background_atoms(f);
+  return update_background_atoms(f);
+}
+
+/* ---- whole iterations ----------------------------------------------------------------------- */
+
+void dlfumi_mark_whole(dlfumi_update *f) {
+  memcpy(f->D_old, f->s->D, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+  memcpy(f->n_dead, f->s->n_dead, sizeof(int) * (size_t)f->par->K);
+  f->worst_gap = f->s->worst_gap;
+}
+
+void dlfumi_roll_back(dlfumi_update *f) {
+  memcpy(f->s->D, f->D_old, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+  memcpy(f->s->n_dead, f->n_dead, sizeof(int) * (size_t)f->par->K);
+  f->s->worst_gap = f->worst_gap;
+  if (f->keeper->back) f->keeper->back(f->keeper->ctx);
 }

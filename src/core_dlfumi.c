@@ -27,17 +27,16 @@ static fumi_status iterate(dlfumi_update *f, const fumi_host *host) {
   fumi_status status = FUMI_OK;
 
   for (int it = 0; it < par->max_iter; it++) {
+    dlfumi_mark_whole(f);
     f->s->worst_gap = 0;
 
     /* ---- E-step, (6); "paper" and "exact": made by the pass before */
-    if (matlab) {
-      dlfumi_keep_dictionary(f);
-      status = run_pass(f, PASS_MATLAB); /* (6), then the codes, (10)-(13) */
-      if (status != FUMI_OK) return status;
-    }
+    if (matlab) status = run_pass(f, PASS_MATLAB); /* (6), then the codes, (10)-(13) */
+    if (status != FUMI_OK) return status;
 
     /* ---- atoms: target (9), cosines (5), background (8) */
-    dlfumi_update_atoms(f);
+    status = dlfumi_update_atoms(f);
+    if (status != FUMI_OK) return status;
 
     /* ---- codes, (10)-(13), and the E-step of the next iteration, (6) */
     status = matlab ? objective_of_sums(f) : run_pass(f, PASS_PAPER);
@@ -50,7 +49,7 @@ static fumi_status iterate(dlfumi_update *f, const fumi_host *host) {
     f->s->n_iter = it + 1;
 
     if (host->report && host->report(host->ctx, it + 1, objective)) {
-      dlfumi_keep_dictionary(f); /* this iteration is whole */
+      dlfumi_mark_whole(f);
       return FUMI_STOPPED;
     }
     if (it == 0 && !par->absolute_tol) least = par->tol * fabs(objective);
@@ -67,25 +66,31 @@ fumi_status dlfumi_fit_kept(const dlfumi_keeper *keeper, const dlfumi_param *par
   s->worst_gap = 0;
   fumi_status status = dlfumi_update_init(&f, keeper, par, s, host);
   if (status != FUMI_OK) return status;
-  dlfumi_keep_dictionary(&f);
+  dlfumi_mark_whole(&f);
   if (par->variant != DLFUMI_MATLAB) status = run_pass(&f, PASS_START); /* (6) */
   if (status == FUMI_OK) status = iterate(&f, host);
-  if (status == FUMI_STOPPED) { /* back to the last whole iteration */
-    memcpy(s->D, f.D_old, sizeof(double) * (size_t)f.d * (size_t)par->K);
-    if (keeper->back) keeper->back(keeper->ctx, s->D, s->n_iter);
-  }
+  if (status == FUMI_STOPPED) dlfumi_roll_back(&f);
   return status;
+}
+
+/* A fit that was stopped before its first whole iteration holds its start, and p of that. */
+static void expect_start(dlfumi_work *w, const double *D) {
+  const dlfumi_plan plan = {.expect_first = 1, .p = w->p_done};
+  if (dlfumi_use_dictionary(w, D) == FUMI_OK) dlfumi_run_plan(w, &plan, NULL);
 }
 
 fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state *s,
                        const fumi_host *host) {
+  const ptrdiff_t size = (ptrdiff_t)par->K * x->N;
   dlfumi_work w;
   s->n_iter = 0;
   fumi_status status = dlfumi_work_init(&w, x, par, s->A, host);
-  if (status != FUMI_OK) return status;
+  if (status != FUMI_OK || !(w.A_other = fumi_doubles(host, size))) return FUMI_ENOMEM;
   const dlfumi_keeper keeper = dlfumi_keep_in_memory(&w);
   status = dlfumi_fit_kept(&keeper, par, s, host);
+  if (status == FUMI_STOPPED && s->n_iter == 0) expect_start(&w, s->D);
   memcpy(s->p, w.p_done, sizeof(double) * (size_t)x->N_pos);
+  if (w.A_done != s->A) memcpy(s->A, w.A_done, sizeof(double) * (size_t)size);
   return status;
 }
 

@@ -32,16 +32,17 @@ struct dlfumi_work {
   const fumi_data *x;
   const dlfumi_param *par;
   const fumi_host *host;
-  double *A;
-  dlfumi_worker *worker; /* one for each thread */
-  dlfumi_sums *group;    /* one for each group; after a pass the first one holds the total */
+  double *A;                /* codes of the last pass, K x N */
+  double *A_done, *A_other; /* of the last whole iteration; where the next pass writes */
+  dlfumi_worker *worker;    /* one for each thread */
+  dlfumi_sums *group;       /* one for each group; after a pass the first one holds the total */
   int n_blocks, n_positive_blocks, n_threads;
   double *G, *eigen;                            /* D'D, room for its eigenvalues */
   double *H_negative, *H_background, *H_target; /* I - eta G in panels, (10)-(13) */
   double eta, eta_negative;                     /* 1 / lambda_max of D'D and D-'D- */
   double *p_done, *p_now, *p_next;              /* of the last whole, this and the next iteration */
-  int *taken, n_taken; /* instances that became atoms since the last pass */
-  int deaf;            /* do not poll */
+  double *misfit;      /* N: how badly D represents each instance, see below */
+  int misfit_known[2]; /* of negative, of positive bags, since the last pass */
 };
 
 /* What a pass does with each block, in this order. */
@@ -51,17 +52,20 @@ typedef struct {
   double *p_next; /* written by expect_last */
 } dlfumi_plan;
 
-/* A: the codes, K x N, which passes read and write */
+/* A: the codes, which passes read and write */
 fumi_status dlfumi_work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_param *par, double *A,
                              const fumi_host *host);
 /* Gram matrix, step lengths and ISTA coefficients of a dictionary */
 fumi_status dlfumi_use_dictionary(dlfumi_work *w, const double *D);
-fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan);
+/* host: whom to ask whether to go on; NULL: nobody */
+fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan, const fumi_host *host);
 fumi_status dlfumi_run_pass(dlfumi_work *w, dlfumi_pass_kind kind, const double *D,
                             dlfumi_sums *sums);
-/* The instance that a dictionary represents worst: of positive bags, by p ||x - D a||^2, for a
- * target atom; of negative bags for a background atom. -1: each is represented wholly. */
-int dlfumi_worst_instance(dlfumi_work *w, int target, const double *D, double *most);
+/* misfit = p ||x - D a||^2 of the instances of positive bags, or ||x - D a||^2 of those of negative
+ * ones: one pass, unless it is known */
+fumi_status dlfumi_find_misfit(dlfumi_work *w, int target, const double *D);
+/* the instance of the largest misfit, or -1 if each is represented wholly */
+int dlfumi_worst_instance(const dlfumi_work *w, int target);
 dlfumi_keeper dlfumi_keep_in_memory(dlfumi_work *w);
 
 /* w_i of (4). DEVIATES D8: times a weight of the instance, if there is one. */
@@ -86,12 +90,16 @@ typedef struct {
   double *G, *D_old, *cosine, *product; /* K x K, d x K, M x T, M x T */
   double *numerator, *coef;             /* d, K */
   int *every;                           /* 0 .. K - 1 */
+  int *n_dead;                          /* n_dead and worst_gap of the last whole iteration */
+  double worst_gap;
 } dlfumi_update;
 
 fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
                                const dlfumi_param *par, dlfumi_state *s, const fumi_host *host);
-void dlfumi_keep_dictionary(dlfumi_update *f);     /* D_old := D */
-void dlfumi_update_atoms(dlfumi_update *f);        /* (9), (5), (8); D_old := D before */
+/* what is there now is that of a whole iteration, D_old among it; and back to it */
+void dlfumi_mark_whole(dlfumi_update *f);
+void dlfumi_roll_back(dlfumi_update *f);
+fumi_status dlfumi_update_atoms(dlfumi_update *f); /* (9), (5), (8) */
 void dlfumi_update_cosines(dlfumi_update *f);      /* (5) */
 double dlfumi_incoherence(const dlfumi_update *f); /* third term of (4) */
 

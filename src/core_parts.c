@@ -26,9 +26,11 @@ fumi_status dlfumi_worst(const fumi_data *x, const dlfumi_param *par, int target
   if (status == FUMI_OK) status = dlfumi_use_dictionary(&w, D);
   if (status != FUMI_OK) return status;
   memcpy(w.p_now, part->p_next, sizeof(double) * (size_t)x->N_pos);
-  for (int j = 0; j < n_taken; j++) w.taken[j] = taken[j];
-  w.n_taken = n_taken;
-  *worst = dlfumi_worst_instance(&w, target, D, most);
+  status = dlfumi_find_misfit(&w, target, D);
+  if (status != FUMI_OK) return status;
+  for (int j = 0; j < n_taken; j++) w.misfit[taken[j]] = 0;
+  *worst = dlfumi_worst_instance(&w, target);
+  *most = *worst < 0 ? 0 : w.misfit[*worst];
   return FUMI_OK;
 }
 
@@ -48,10 +50,14 @@ fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step
                             .statistics = kind == STEP_ATOMS,
                             .p = s->p};
   memcpy(w.p_now, s->p, sizeof(double) * (size_t)x->N_pos);
-  status = dlfumi_run_plan(&w, &plan);
+  status = dlfumi_run_plan(&w, &plan, host);
   f.sums = *w.group;
   s->worst_gap = f.sums.worst_gap;
-  if (kind == STEP_ATOMS && status == FUMI_OK) dlfumi_update_atoms(&f);
+  if (kind == STEP_ATOMS && status == FUMI_OK) {
+    dlfumi_mark_whole(&f);
+    status = dlfumi_update_atoms(&f);
+    if (status != FUMI_OK) dlfumi_roll_back(&f);
+  }
   if (kind == STEP_OBJECTIVE) {
     memcpy(f.D_old, D_old, sizeof(double) * (size_t)x->d * (size_t)par->K);
     dlfumi_update_cosines(&f);

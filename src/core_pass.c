@@ -59,14 +59,15 @@ fumi_status dlfumi_work_init(dlfumi_work *w, const fumi_data *x, const dlfumi_pa
                                {&w->H_target, fumi_panel_size(kernel, T, K)},
                                {&w->p_done, x->N_pos},
                                {&w->p_now, x->N_pos},
-                               {&w->p_next, x->N_pos}};
-  *w = (dlfumi_work){.x = x, .par = par, .A = A, .host = host};
+                               {&w->p_next, x->N_pos},
+                               {&w->misfit, x->N}};
+  *w = (dlfumi_work){.x = x, .par = par, .A = A, .A_done = A, .A_other = A, .host = host};
   w->n_positive_blocks = fumi_n_blocks(x->d, x->N_pos);
   w->n_blocks = w->n_positive_blocks + fumi_n_blocks(x->d, x->N - x->N_pos);
   fumi_status status = groups_init(w);
   if (status == FUMI_OK) status = workers_init(w);
   if (status == FUMI_OK) status = FUMI_TAKE(host, arrays);
-  if (status != FUMI_OK || !(w->taken = fumi_ints(host, K))) return FUMI_ENOMEM;
+  if (status != FUMI_OK) return FUMI_ENOMEM;
   memset(w->p_done, 0, sizeof(double) * (size_t)x->N_pos);
   for (int i = 0; i < x->N; i++)
     w->group->energy += dlfumi_weight(par, i < x->N_pos, i) * w->worker->block.norm2[i];
@@ -193,7 +194,7 @@ static void run_block(dlfumi_worker *v, const dlfumi_plan *plan) {
   }
   if (plan->expect_last && positive) block_expect(v, plan->p_next);
   if (plan->statistics) block_statistics(v, plan->expect_last ? plan->p_next : plan->p);
-  if (plan->codes) fumi_block_store(b, v->w->A);
+  if (plan->codes) fumi_block_store(b, v->w->A_other);
 }
 
 typedef struct {
@@ -206,16 +207,21 @@ static void clear_sums(const dlfumi_work *w, const dlfumi_plan *plan, dlfumi_sum
   if (plan->statistics) memset(sums->U, 0, sizeof(double) * (size_t)size_of_sums(w));
 }
 
-/* T >= 1, so that k0 = 0 marks the blocks of positive bags and k0 = T the others. */
+/* Projects block j. T >= 1, so that k0 = 0 marks the blocks of positive bags and k0 = T the
+ * others. */
+static void project_block(dlfumi_work *w, fumi_block *b, int j) {
+  const int nb = fumi_block_size(w->x->d), positive = j < w->n_positive_blocks;
+  const int first = positive ? j * nb : w->x->N_pos + (j - w->n_positive_blocks) * nb;
+  fumi_block_project(b, first, positive ? w->x->N_pos : w->x->N, positive ? 0 : w->par->T);
+}
+
 static void pass_block(void *ctx, int thread, int group, int j) {
   const pass_args *args = ctx;
   dlfumi_work *w = args->w;
   dlfumi_worker *v = w->worker + thread;
-  const int nb = fumi_block_size(w->x->d), positive = j < w->n_positive_blocks;
-  const int first = positive ? j * nb : w->x->N_pos + (j - w->n_positive_blocks) * nb;
   v->sums = w->group + group;
   if (j == group) clear_sums(w, args->plan, v->sums);
-  fumi_block_project(&v->block, first, positive ? w->x->N_pos : w->x->N, positive ? 0 : w->par->T);
+  project_block(w, &v->block, j);
   run_block(v, args->plan);
 }
 
@@ -241,12 +247,19 @@ static double block_work(const dlfumi_work *w) {
   return fumi_block_size(w->x->d) * (4 * d * K + 2 * steps * (proximal ? 100 : 1) * K * K);
 }
 
-fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan) {
+/* What codes were is kept until the next pass, unless there is room for those of one pass only. */
+fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan, const fumi_host *host) {
   pass_args args = {w, plan};
-  const fumi_status status = fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w),
-                                             pass_block, &args, w->deaf ? NULL : w->host);
-  if (status == FUMI_OK) add_sums(w, plan);
-  return status;
+  const fumi_status status =
+      fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w), pass_block, &args, host);
+  if (status != FUMI_OK) return status;
+  add_sums(w, plan);
+  if (plan->codes) {
+    double *before = w->A;
+    w->A = w->A_other;
+    w->A_other = before;
+  }
+  return FUMI_OK;
 }
 
 /* ---- the keeper of instances in memory ------------------------------------------------- */
@@ -263,9 +276,9 @@ fumi_status dlfumi_run_pass(dlfumi_work *w, dlfumi_pass_kind kind, const double 
                       .statistics = 1},
       [PASS_MATLAB] = {.expect_first = 1, .codes = 1, .statistics = 1, .p = w->p_now},
       [PASS_OBJECTIVE] = {.objective = 1, .p = w->p_now}};
-  w->n_taken = 0;
+  w->misfit_known[0] = w->misfit_known[1] = 0;
   fumi_status status = dlfumi_use_dictionary(w, D);
-  if (status == FUMI_OK) status = dlfumi_run_plan(w, plans + kind);
+  if (status == FUMI_OK) status = dlfumi_run_plan(w, plans + kind, w->host);
   *sums = *w->group;
   return status;
 }
@@ -281,49 +294,64 @@ static void keeper_whole(void *ctx) {
   w->p_done = w->p_now;
   w->p_now = w->p_next;
   w->p_next = free_one;
+  w->A_done = w->A;
 }
 
-/* Codes recomputed for the dictionary and p of the last whole iteration. */
-static void keeper_back(void *ctx, const double *D, int n_iter) {
+static void keeper_back(void *ctx) {
   dlfumi_work *w = ctx;
-  const dlfumi_plan plan = {.expect_first = n_iter == 0, .codes = 1, .p = w->p_done};
-  w->deaf = 1;
-  if (dlfumi_use_dictionary(w, D) == FUMI_OK) dlfumi_run_plan(w, &plan);
+  if (w->A == w->A_done) return;
+  w->A_other = w->A;
+  w->A = w->A_done;
 }
 
-static int is_taken(const dlfumi_work *w, int i) {
-  for (int j = 0; j < w->n_taken; j++)
-    if (w->taken[j] == i) return 1;
-  return 0;
+/* ---- the worst represented instance ---------------------------------------------------------- */
+
+typedef struct {
+  dlfumi_work *w;
+  int first; /* block */
+} misfit_args;
+
+static void misfit_block(void *ctx, int thread, int group, int j) {
+  const misfit_args *args = ctx;
+  dlfumi_work *w = args->w;
+  dlfumi_worker *v = w->worker + thread;
+  fumi_block *b = &v->block;
+  (void)group;
+  project_block(w, b, args->first + j);
+  fumi_block_load(b, w->A);
+  fumi_block_residual(b, b->k0, v->r_full);
+  for (int i = 0; i < b->n; i++)
+    w->misfit[b->first + i] = v->r_full[i] * (b->k0 ? 1 : w->p_now[b->first + i]);
 }
 
-int dlfumi_worst_instance(dlfumi_work *w, int target, const double *D, double *most) {
-  const fumi_data *x = w->x;
-  const int begin = target ? 0 : x->N_pos, end = target ? x->N_pos : x->N;
-  fumi_block *b = &w->worker->block;
-  double *r_full = w->worker->r_full;
+fumi_status dlfumi_find_misfit(dlfumi_work *w, int target, const double *D) {
+  misfit_args args = {w, target ? 0 : w->n_positive_blocks};
+  if (w->misfit_known[target]) return FUMI_OK;
+  for (int t = 0; t < w->n_threads; t++) w->worker[t].block.D = D;
+  const int n_blocks = target ? w->n_positive_blocks : w->n_blocks - w->n_positive_blocks;
+  const fumi_status status =
+      fumi_each_block(w->x->d, n_blocks, w->n_threads, block_work(w), misfit_block, &args, w->host);
+  w->misfit_known[target] = status == FUMI_OK;
+  return status;
+}
+
+int dlfumi_worst_instance(const dlfumi_work *w, int target) {
+  const int end = target ? w->x->N_pos : w->x->N;
+  double most = 0;
   int worst = -1;
-  *most = 0;
-  b->D = D;
-  for (int first = begin; first < end; first += b->n) {
-    fumi_block_project(b, first, end, target ? 0 : w->par->T);
-    fumi_block_load(b, w->A);
-    fumi_block_residual(b, b->k0, r_full);
-    for (int i = 0; i < b->n; i++) {
-      const double r = r_full[i] * (target ? w->p_now[first + i] : 1);
-      if (r > *most && !is_taken(w, first + i)) *most = r, worst = first + i;
-    }
-  }
+  for (int i = target ? 0 : w->x->N_pos; i < end; i++)
+    if (w->misfit[i] > most) most = w->misfit[i], worst = i;
   return worst;
 }
 
+/* It becomes an atom, and is not the worst any more. */
 static int keeper_worst(void *ctx, int target, const double *D, double *x) {
   dlfumi_work *w = ctx;
-  double most;
-  const int i = dlfumi_worst_instance(w, target, D, &most);
+  if (dlfumi_find_misfit(w, target, D) != FUMI_OK) return -1;
+  const int i = dlfumi_worst_instance(w, target);
   if (i < 0) return 0;
   memcpy(x, fumi_ccol(w->x->X, w->x->d, i), sizeof(double) * (size_t)w->x->d);
-  w->taken[w->n_taken++] = i;
+  w->misfit[i] = 0;
   return 1;
 }
 
