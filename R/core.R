@@ -11,18 +11,49 @@ simd <- function() {
   if (identical(asked, "portable")) 1L else if (identical(asked, "avx2")) 2L else 0L
 }
 
-# Remembers the process that loaded the package.
+# Remembers the process that loaded the package, and whether that was a fork.
 loaded <- new.env(parent = emptyenv())
-.onLoad <- function(libname, pkgname) loaded$pid <- Sys.getpid()
+.onLoad <- function(libname, pkgname) {
+  loaded$pid <- Sys.getpid()
+  loaded$by_fork <- is_fork()
+}
 
-# The number of threads: as given, else by option, else by environment, else 1. A forked process gets 1,
-# because OpenMP's threads do not live on in it.
+# Whether this process is a fork that has not started a program of its own, as a child of parallel::mclapply() is.
+# `parallel` knows its own; Linux knows all of them (the flag PF_FORKNOEXEC, 64).
+is_fork <- function(stat = "/proc/self/stat") {
+  is_child <- get0("isChild", asNamespace("parallel"), mode = "function", inherits = FALSE)
+  if (!is.null(is_child) && isTRUE(is_child())) return(TRUE)
+  line <- tryCatch(suppressWarnings(readLines(stat, 1)), error = function(e) "")
+  after_name <- strsplit(sub("^.*[)] ", "", line), " ")
+  flags <- suppressWarnings(as.numeric(unlist(after_name)[7]))
+  isTRUE(flags %/% 64 %% 2 == 1)
+}
+
+# The number of threads: as given, else by option, else by FUMI_THREADS, else by OMP_NUM_THREADS, else 1. It is at most
+# the number of processors and OMP_THREAD_LIMIT. A forked process gets 1: OpenMP's threads do not live on in it, and it
+# would wait for them for ever, if this or another package has run some before.
 n_threads <- function(threads = NULL, call = rlang::caller_env()) {
-  if (Sys.getpid() != loaded$pid) return(1L)
+  threads <- asked_threads(threads, call)
+  if (Sys.getpid() != loaded$pid || loaded$by_fork) return(1L)
+  min(threads, n_cores(), openmp_number("OMP_THREAD_LIMIT"))
+}
+
+asked_threads <- function(threads, call) {
   if (is.null(threads)) threads <- getOption("fumi.threads")
   if (!is.null(threads)) return(check_count(threads, "fumi.threads", call = call))
-  check_count(utils::type.convert(Sys.getenv("FUMI_THREADS", "1"), as.is = TRUE), "FUMI_THREADS", call = call)
+  own <- Sys.getenv("FUMI_THREADS")
+  if (nzchar(own)) return(check_count(utils::type.convert(own, as.is = TRUE), "FUMI_THREADS", call = call))
+  c(openmp_number("OMP_NUM_THREADS"), 1L)[1]
 }
+
+# A number among OpenMP's environment variables, of which the first counts if there are several ("4,2"), or NULL.
+openmp_number <- function(name) {
+  value <- suppressWarnings(as.integer(sub(",.*", "", Sys.getenv(name))))
+  if (!is.na(value) && value >= 1) value
+}
+
+# Processors that threads of this process may run on; 1 if the package was built without OpenMP.
+n_cores <- function() .Call(ffi_n_cores)
 
 # Nothing that the core left unfinished goes on to the user.
 check_status <- function(status, call = rlang::caller_env(2)) {

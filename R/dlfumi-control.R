@@ -19,8 +19,9 @@
 #'   bag for a background atom), `"keep"` leaves it as it was, `"drop"` removes it (never the
 #'   last of its kind).
 #' @param threads number of threads; `NULL`: that of `options(fumi.threads = )`, else of the environment
-#'   variable `FUMI_THREADS`, else 1. `predict()` goes by the last two. It changes no bit of a result, and in a
-#'   forked process (`parallel::mclapply()`) it is always 1.
+#'   variable `FUMI_THREADS`, else of `OMP_NUM_THREADS`, else 1. `predict()` goes by the option and the variables.
+#'   It is never more than the number of processors or `OMP_THREAD_LIMIT`, and always 1 in a forked process
+#'   (`parallel::mclapply()`). It changes no bit of a result.
 #' @param batch for `"exact"`: number of instances in a mini-batch, for a fit that updates its atoms after
 #'   each mini-batch instead of each look at all instances (Mairal et al. 2010); `NULL`: no mini-batches. It is
 #'   made smaller where an epoch would have fewer than 80 of them. An iteration is then a mini-batch; its

@@ -239,8 +239,8 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
   start <- start()
   out <- if (is_online(spec$control)) online_fit(b, scale, start, spec, report, call)
          else if (inherits(b, "bag_shards")) shards_fit(b, start, spec, report, call)
-         else .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, start$codes, dlfumi_par(spec),
-                    spec$weight, spec$prior, report)
+         else .Call(ffi_dlfumi_fit, b$x, scale, b$n_positive, start$dictionary, .Call(ffi_take, start, "codes"),
+                    dlfumi_par(spec), spec$weight, spec$prior, report)
   if (out$status == "nonfinite")
     stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1, ": ",
               if (spec$normalize == "unit") "`psi`, `gamma`, `lambda` or `init$codes` is probably too large."
@@ -249,7 +249,7 @@ dlfumi_run <- function(b, scale, start, spec, report, call) {
   if (out$status != "interrupt") check_status(out$status, call)
   terms <- t(out$trace[, seq_len(out$n_iter), drop = FALSE])
   colnames(terms) <- c("objective", "reconstruction", "sparsity", "incoherence")
-  list(dictionary = out$dictionary, codes = out$codes, p = out$p, n_dead = out$n_dead,
+  list(dictionary = out$dictionary, codes = .Call(ffi_take, out, "codes"), p = out$p, n_dead = out$n_dead,
        objective = data.frame(iteration = seq_len(out$n_iter), terms), n_iter = out$n_iter,
        worst_gap = out$worst_gap, stop_reason = out$status)
 }

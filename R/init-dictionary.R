@@ -107,7 +107,7 @@ start_codes <- function(b, scale, spec, dictionary, call) {
   if (inherits(b, "bag_shards")) return(NULL)
   out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, simd())
   check_status(out$status, call)
-  bound_codes(out$codes, spec)
+  bound_codes(.Call(ffi_take, out, "codes"), spec)
 }
 
 # Columns brought to norm 1; a column of zeros stays.

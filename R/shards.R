@@ -260,18 +260,24 @@ shard_pass <- function(b, i, args) {
   state <- if (from > 0) need_state(args, i, from) else get_state(args, i, 0)
   if (is.null(state$codes)) state$codes <- start_codes(b, scale, args, args$D, NULL)
   if (is.null(state$p_next)) state$p_next <- numeric(b$n_positive)
-  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next, args$par,
-               state$weight, state$prior)
+  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next,
+               par_here(args$par), state$weight, state$prior)
   check_status(out$status)
   if (out$status == "ok" && args$kind != "objective")
     put_state(args, i, args$it, c(out[c("codes", "p", "p_next")], state[c("weight", "prior")]))
   out[c("U", "S", "terms", "status")]
 }
 
+# The parameters of a fit in the process that works on a part, which may have fewer processors or be a fork.
+par_here <- function(par) {
+  par$threads <- n_threads(par$threads)
+  par
+}
+
 shard_worst <- function(b, i, args) {
   state <- need_state(args, i, args$it)
   found <- .Call(ffi_dlfumi_worst, b$x, shard_scale(b, args$normalize), b$n_positive, args$target, args$D,
-                 state$codes, state$p_next, args$taken[[i]], args$par)
+                 state$codes, state$p_next, args$taken[[i]], par_here(args$par))
   check_status(found$status)
   if (found$worst > 0) found$x <- b$x[, found$worst]
   found

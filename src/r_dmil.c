@@ -56,11 +56,12 @@ SEXP ffi_dmil_step(SEXP X, SEXP scale, SEXP bag, SEXP positive, SEXP D, SEXP A, 
 /* G, norm2: NULL unless X holds k(instances of the fit, new instances) and D coefficients */
 SEXP ffi_dmil_code(SEXP X, SEXP scale, SEXP D, SEXP G, SEXP norm2, SEXP lambda, SEXP simd) {
   const fumi_data x = r_instances(X, scale);
-  const int K = r_columns(D, "D"), kernel = G != R_NilValue;
+  const int K = r_columns(D, "D");
   const double *atoms = r_matrix(D, x.d, K, "D"), penalty = r_number(lambda, "lambda");
-  const double *gram = kernel ? r_matrix(G, K, K, "G") : NULL;
-  const double *norms = kernel ? r_doubles(norm2, x.N, "norm2") : NULL;
+  const double *gram = G == R_NilValue ? NULL : r_matrix(G, K, K, "G");
+  const double *norms = r_doubles_or_null(norm2, x.N, "norm2");
   const int at_most = r_integer(simd, 0, INT_MAX, "simd");
+  r_must(!gram == !norms, "norm2", "given with `G`, and only then");
   r_entry r;
   r_begin(&r, R_NilValue);
   double *A = r_put_matrix(&r, "codes", K, x.N), *e = r_put_doubles(&r, "e", x.N);

@@ -27,6 +27,7 @@
   entry(ffi_kmeans, 6)             \
   entry(ffi_n_cores, 0)            \
   entry(ffi_sum_columns, 3)        \
+  entry(ffi_take, 2)               \
   entry(ffi_unit_scale, 1)
 
 /* n arguments, as in a declaration */

@@ -73,6 +73,16 @@ SEXP ffi_arrange(SEXP A, SEXP row, SEXP sign, SEXP order, SEXP names) {
   return r_end_only(&r);
 }
 
+/* The element of a list, taken out of it unless somebody else holds the list: so that an entry that
+ * gets the element may work in it. */
+SEXP ffi_take(SEXP list, SEXP name) {
+  r_must(TYPEOF(name) == STRSXP && XLENGTH(name) == 1, "name", "one string");
+  SEXP value = r_element(list, CHAR(STRING_ELT(name, 0)));
+  for (R_xlen_t i = 0; !MAYBE_SHARED(list) && i < XLENGTH(list); i++)
+    if (VECTOR_ELT(list, i) == value) SET_VECTOR_ELT(list, i, R_NilValue);
+  return value;
+}
+
 SEXP ffi_kernel_name(SEXP simd) {
   return Rf_mkString(fumi_choose_kernel(r_integer(simd, 0, INT_MAX, "simd"))->name);
 }

@@ -133,7 +133,7 @@ every_entry <- c(
   " ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, 1L), ffi_dlfumi_step = list(x, s, 10L, 'objective', d, d, a, p, par, s, NULL),",
   " ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)), ffi_dmil_code = list(x, s, d, NULL, NULL, .05, 1L),",
   " ffi_dmil_fit = list(x, s, bag, lab > 0, d, dpar, NULL), ffi_dmil_step = list(x, s, bag, lab > 0, d, a, dpar),",
-  " ffi_kernel_name = list(1L), ffi_n_cores = list(), ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, 1L), ffi_unit_scale = list(x))",
+  " ffi_kernel_name = list(1L), ffi_n_cores = list(), ffi_take = list(list(a = 1), 'a'), ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, 1L), ffi_unit_scale = list(x))",
   "stopifnot(setequal(names(calls()), names(getDLLRegisteredRoutines('fumi')$.Call)))",
   "entry <- function(name, args = calls()[[name]]) do.call(.Call, c(list(f[[name]]), args))",
   "writeLines(paste('entries', length(calls())))")

@@ -47,15 +47,35 @@ test_that("the portable loops are chosen by option or environment, and agree", {
   }
 })
 
+# As if this machine had n processors, and the environment these variables and no others that count threads, until
+# the calling test ends.
+pretend <- function(n, ..., env = parent.frame()) {
+  real <- n_cores
+  names <- c("FUMI_THREADS", "OMP_NUM_THREADS", "OMP_THREAD_LIMIT")
+  old <- Sys.getenv(names, NA, names = TRUE)
+  old_options <- options(fumi.threads = NULL)
+  back <- function() {
+    utils::assignInNamespace("n_cores", real, "fumi")
+    options(old_options)
+    Sys.unsetenv(names)
+    if (!all(is.na(old))) do.call(Sys.setenv, as.list(old[!is.na(old)]))
+  }
+  do.call(on.exit, list(as.call(list(back)), add = TRUE), envir = env)
+  utils::assignInNamespace("n_cores", function() n, "fumi")
+  Sys.unsetenv(names)
+}
+
 test_that("the number of threads is as given, else by option, else by environment, else 1", {
-  old <- options(fumi.threads = NULL)
-  env <- Sys.getenv("FUMI_THREADS", NA)
-  on.exit({
-    options(old)
-    if (is.na(env)) Sys.unsetenv("FUMI_THREADS") else Sys.setenv(FUMI_THREADS = env)
-  })
-  Sys.unsetenv("FUMI_THREADS")
+  pretend(8L)
   expect_identical(n_threads(), 1L)
+  for (none in c("", "0", "all")) {
+    Sys.setenv(OMP_NUM_THREADS = none)
+    expect_identical(n_threads(), 1L)
+  }
+  Sys.setenv(OMP_NUM_THREADS = "5,2")
+  expect_identical(n_threads(), 5L)
+  Sys.setenv(FUMI_THREADS = "")
+  expect_identical(n_threads(), 5L)
   Sys.setenv(FUMI_THREADS = "2")
   expect_identical(n_threads(), 2L)
   Sys.setenv(FUMI_THREADS = "many")
@@ -67,11 +87,25 @@ test_that("the number of threads is as given, else by option, else by environmen
   expect_error(n_threads(), "`fumi.threads`", class = "fumi_error_input")
 })
 
+test_that("there are no more threads than processors, nor than OpenMP's limit", {
+  cores <- n_cores()
+  expect_true(is.integer(cores) && cores >= 1)
+  pretend(8L)
+  expect_identical(n_threads(1000), 8L)
+  Sys.setenv(OMP_THREAD_LIMIT = "3", OMP_NUM_THREADS = "6")
+  expect_identical(n_threads(1000), 3L)
+  expect_identical(n_threads(2), 2L)
+  expect_identical(n_threads(), 3L)
+  Sys.setenv(OMP_THREAD_LIMIT = "none")
+  expect_identical(n_threads(1000), 8L)
+  pretend(1L)
+  expect_identical(n_threads(2), 1L)
+})
+
 test_that("threads change no bit of a fit or of a score", {
   set.seed(1)
   b <- sim_bags(n_bags = 40, bag_size = 30, n_features = 9)
-  old <- options(fumi.threads = NULL)
-  on.exit(options(old))
+  pretend(64L)
   run <- function(threads, variant) {
     options(fumi.threads = threads)
     set.seed(2)
@@ -92,12 +126,13 @@ test_that("a forked process after threads does not hang", {
     set.seed(2)
     dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 2, threads = 2))$codes
   }
+  pretend(2L)
   before <- fit()
-  job <- parallel::mcparallel(list(n_threads(2), fit()))
+  job <- parallel::mcparallel(list(n_threads(2), par_here(list(threads = 2))$threads, fit()))
   on.exit(tools::pskill(job$pid, tools::SIGKILL))
   result <- NULL
   for (i in 1:100) if (is.null(result)) result <- parallel::mccollect(job, wait = FALSE, timeout = .2)
-  expect_identical(result[[1]], list(1L, before))
+  expect_identical(result[[1]], list(1L, 1L, before))
 })
 
 test_that("a failure of the core becomes a classed error", {
@@ -213,11 +248,60 @@ test_that("sorted bags are the same bags, in an order that is not the user's", {
 })
 
 test_that("a forked process gets one thread", {
-  pid <- loaded$pid
-  on.exit(loaded$pid <- pid)
-  expect_equal(n_threads(3), 3)
+  old <- as.list(loaded)
+  on.exit(list2env(old, loaded))
+  pretend(8L)
+  expect_identical(n_threads(3), 3L)
   loaded$pid <- -1L
   expect_identical(n_threads(3), 1L)
+  list2env(old, loaded)
+  loaded$by_fork <- TRUE
+  expect_identical(n_threads(3), 1L)
+})
+
+test_that("a fork is known by the system's flags", {
+  stat <- function(flags) {
+    writeLines(paste("7 (a (name) 1 2) R 1 7 7 0 -1", flags, "98 0 0 0 0"), file <- tempfile())
+    file
+  }
+  expect_true(is_fork(stat(64)))
+  expect_true(is_fork(stat(4194304 + 64)))
+  expect_true(is_fork(stat(2^31 + 64)))
+  expect_false(is_fork(stat(4194304)))
+  expect_false(is_fork(stat(2^31 + 128 + 32)))
+  expect_false(is_fork(stat("?")))
+  expect_false(is_fork(tempfile()))
+  expect_false(is_fork())
+  skip_on_os("windows")
+  job <- parallel::mcparallel(is_fork())
+  expect_true(parallel::mccollect(job)[[1]])
+})
+
+# OpenMP's threads run in a process that has not loaded the package: by its library, as a stranger's. Then a fork loads
+# the package and fits on two threads.
+test_that("a fork that loads the package after threads of another library does not hang", {
+  skip_on_os("windows")
+  skip_on_cran()
+  out <- tempfile()
+  script <- tempfile(fileext = ".R")
+  writeLines(c(
+    sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")),
+    sprintf("stranger <- dyn.load('%s')", getLoadedDLLs()[["fumi"]][["path"]]),
+    "set.seed(1); x <- matrix(rnorm(9 * 4000), 9); d <- matrix(rnorm(36), 9)",
+    "par <- list(lambda = .05, steps = 50L, nonneg = FALSE, simd = 0L, threads = 2L)",
+    "codes <- .Call(getNativeSymbolInfo('ffi_code', stranger), x, rep(1, 4000), d, par)",
+    "stopifnot(!isNamespaceLoaded('fumi'))",
+    "job <- parallel::mcparallel({",
+    "  fumi <- asNamespace('fumi')",
+    "  b <- fumi$bags(t(x), rep(1:40, each = 100), rep(0:1, each = 20))",
+    "  fit <- fumi$dlfumi(b, n_target = 1, n_background = 3, control = fumi$dlfumi_control(max_iter = 2, threads = 2))",
+    "  fit$n_iter})",
+    "got <- NULL",
+    "for (i in 1:600) if (is.null(got)) got <- parallel::mccollect(job, wait = FALSE, timeout = .2)",
+    "if (is.null(got)) tools::pskill(job$pid, tools::SIGKILL)",
+    sprintf("saveRDS(list(got[[1]], codes$status), '%s')", out)), script)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), stdout = FALSE, stderr = FALSE)
+  expect_equal(readRDS(out), list(2, "ok"))
 })
 
 test_that("the core says why there are no codes, and which loops it runs", {
@@ -228,4 +312,232 @@ test_that("the core says why there are no codes, and which loops it runs", {
   expect_identical(.Call(ffi_kernel_name, 1L), "portable")
   expect_true(.Call(ffi_kernel_name, 2L) %in% c("portable", "avx2"))
   expect_true(.Call(ffi_kernel_name, 0L) %in% c("portable", "avx2", "avx512"))
+})
+
+# ---- the entries ------------------------------------------------------------------------------
+
+# Arguments of every .Call entry, anew each time, because some entries work in theirs.
+entry_calls <- function() {
+  set.seed(1)
+  x <- matrix(rnorm(100), 5)
+  s <- rep(1, 20)
+  d <- unit_columns(matrix(rnorm(20), 5))
+  bag <- rep(0:3, each = 5)
+  p <- rep(.5, 10)
+  a <- function() matrix(.1, 4, 20)
+  par <- dlfumi_par(list(n_target = 1, lambda = .01, beta = 1, gamma = .1, psi = 1,
+                         control = dlfumi_control(inner = 2, max_iter = 3, threads = 1)))
+  coding <- list(n_target = 1L, lambda = .05, lambda_separate = .05, separate = FALSE, steps = 0L, nonneg = FALSE, simd = 1L,
+                 threads = 1L)
+  dmil <- list(pool = "gmean", max_iter = 2L, exponent = 5, beta = 1, lambda = .05, tol = 0, simd = 1L)
+  quiet <- function(it, objective) NULL
+  pass <- function(kind, D) .Call(ffi_dlfumi_pass, x, s, 10L, kind, D, a(), p, par, NULL, NULL)
+  worst <- function(target, D) x[, 2]
+  list(ffi_arrange = list(a(), 4:1, rep(1, 4), 20:1, letters[1:4]),
+       ffi_code = list(x, s, d, coding[c("lambda", "steps", "nonneg", "simd", "threads")]),
+       ffi_dd_moments = list(x, s, 10L),
+       ffi_dd_objective = list(x, s, bag, c(1L, 1L, 0L, 0L), rep(1, 5), list(model = "noisy-or", scale_type = "single"),
+                               rep(.1, 6)),
+       ffi_dd_quadratic = list(x, s, rep(.1, 5), rep(1, 5)),
+       ffi_dd_select = list(s, bag, 4L),
+       ffi_dlfumi_carried = list(a(), p, 1L, 1, s),
+       ffi_dlfumi_confidence = list(x, s, d, coding),
+       ffi_dlfumi_fit = list(x, s, 10L, d, a(), par, s, p, quiet),
+       ffi_dlfumi_fit_kept = list(d, par, quiet, pass, worst),
+       ffi_dlfumi_pass = list(x, s, 10L, "paper", d, a(), p, par, s, p),
+       ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, 1L),
+       ffi_dlfumi_step = list(x, s, 10L, "objective", d, d, a(), p, par, s, p),
+       ffi_dlfumi_worst = list(x, s, 10L, TRUE, d, a(), p, 2:3, par),
+       ffi_dmil_code = list(x, s, d, crossprod(d), s, .05, 1L),
+       ffi_dmil_fit = list(x, s, bag, c(TRUE, TRUE, FALSE, FALSE), d, dmil, quiet),
+       ffi_dmil_step = list(x, s, bag, c(TRUE, TRUE, FALSE, FALSE), d, a(), dmil),
+       ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)),
+       ffi_kernel_name = list(1L),
+       ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, 1L),
+       ffi_n_cores = list(),
+       ffi_sum_columns = list(x, s, 3:1),
+       ffi_take = list(list(a = 1, b = 2), "b"),
+       ffi_unit_scale = list(x))
+}
+
+call_entry <- function(name, args = entry_calls()[[name]]) {
+  do.call(.Call, c(list(get(name, asNamespace("fumi"))), args), quote = TRUE)
+}
+
+expect_refused <- function(name, args, what) {
+  expect_error(call_entry(name, args), "internal error of fumi", info = paste(name, what))
+}
+
+test_that("every entry takes good arguments", {
+  expect_setequal(names(entry_calls()), names(getDLLRegisteredRoutines("fumi")$.Call))
+  for (name in names(entry_calls())) {
+    out <- call_entry(name)
+    if (is.list(out) && "status" %in% names(out)) expect_true(out$status %in% c("ok", "converged", "max_iter"), info = name)
+    else expect_true(is.character(out) || all(is.finite(unlist(out))), info = name)
+  }
+})
+
+test_that("every entry refuses arguments of another type or length, and NA where it counts", {
+  any_length <- c("ffi_sum_columns 3", "ffi_dlfumi_worst 8", "ffi_kmeans 4", "ffi_dlfumi_carried 2")
+  any_rows <- paste(c("ffi_sum_columns", "ffi_kmeans", "ffi_unit_scale", "ffi_dd_moments", "ffi_dlfumi_carried"), 1)
+  for (name in names(entry_calls())) for (i in seq_along(entry_calls()[[name]])) {
+    good <- entry_calls()[[name]]
+    with <- function(value) {
+      good[[i]] <- value
+      good
+    }
+    expect_refused(name, with(1i), i)
+    if (is.atomic(good[[i]])) {
+      if (!paste(name, i) %in% any_length) expect_refused(name, with(c(good[[i]], good[[i]][1])), i)
+      if (is.matrix(good[[i]]) && !paste(name, i) %in% any_rows)
+        expect_refused(name, with(good[[i]][-1, , drop = FALSE]), i)
+    }
+    if (is.integer(good[[i]]) || is.logical(good[[i]])) expect_refused(name, with(replace(good[[i]], 1, NA)), i)
+  }
+})
+
+test_that("every entry refuses parameters that are missing, of another type or out of range", {
+  for (name in names(entry_calls())) for (i in which(vapply(entry_calls()[[name]], is.list, NA))) {
+    if (name == "ffi_take") next
+    good <- entry_calls()[[name]]
+    for (part in names(good[[i]])) {
+      bad <- good
+      bad[[i]][[part]] <- NULL
+      expect_refused(name, bad, part)
+      for (value in list(1i, NA, "", -1i, c(1, 1))) {
+        bad[[i]][[part]] <- value
+        expect_refused(name, bad, part)
+      }
+    }
+    bad <- good
+    for (part in intersect(names(good[[i]]), c("n_target", "simd", "threads", "steps", "max_iter", "inner"))) {
+      for (value in list(-1L, 1.5, 1e10, NaN)) {
+        bad[[i]][[part]] <- value
+        expect_refused(name, bad, paste(part, value))
+      }
+    }
+  }
+})
+
+test_that("indices, bags and counts out of range are errors, not reads beyond the end", {
+  bad <- list(
+    ffi_arrange = list(list(2, c(1L, 1:3)), list(2, c(0L, 2:4)), list(4, c(21L, 1:19)), list(4, c(1L, 1:19))),
+    ffi_dd_moments = list(list(3, 0L), list(3, 21L)),
+    ffi_dd_objective = list(list(3, rep(0:4, 4)), list(3, rep(-1:2, 5)), list(3, rep(0:2, length.out = 20)),
+                            list(4, c(1L, 0L, 2L, 0L))),
+    ffi_dd_select = list(list(2, rep(1:4, 5)), list(2, rep(-1:2, 5)), list(2, rep(0:2, length.out = 20)), list(3, 0L),
+                         list(3, -1L), list(3, 21L)),
+    ffi_dlfumi_carried = list(list(2, rep(.5, 21)), list(3, 5L)),
+    ffi_dlfumi_fit = list(list(3, 21L), list(3, -1L), list(8, rep(.5, 11))),
+    ffi_dlfumi_start_codes = list(list(3, 21L), list(5, 0L), list(5, 4L)),
+    ffi_dlfumi_worst = list(list(8, 0L), list(8, 21L), list(8, 1:5)),
+    ffi_dmil_fit = list(list(3, rep(1:4, 5)), list(3, rep(0L, 20))),
+    ffi_dmil_code = list(list(4, NULL), list(5, NULL)),
+    ffi_efumi_unmix = list(list(2, -1L), list(2, 5L)),
+    ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)), list(4, c(0, NaN)), list(5, -1L)),
+    ffi_sum_columns = list(list(3, 0L), list(3, 21L), list(3, -1L)),
+    ffi_take = list(list(2, "c"), list(1, list(1, 2))))
+  for (name in names(bad)) for (case in bad[[name]]) {
+    args <- entry_calls()[[name]]
+    args[case[[1]]] <- list(case[[2]])
+    expect_refused(name, args, paste(case[[1]], toString(case[[2]])))
+  }
+})
+
+test_that("an entry works in codes that nobody else holds, and in a copy of others", {
+  args <- entry_calls()
+  fit <- args$ffi_dlfumi_fit
+  mine <- matrix(.1, 4, 20)
+  run <- function(codes) .Call(ffi_dlfumi_fit, fit[[1]], fit[[2]], fit[[3]], fit[[4]], codes, fit[[6]], NULL, NULL, NULL)
+  also <- mine
+  out <- run(mine)
+  expect_identical(mine, matrix(.1, 4, 20))
+  expect_false(identical(out$codes, mine))
+  turned <- .Call(ffi_arrange, mine, 4:1, c(1, 1, -1, 1), 20:1, letters[1:4])
+  expect_identical(also, matrix(.1, 4, 20))
+  expect_identical(unname(turned), matrix(c(.1, .1, -.1, .1), 4, 20))
+  alone <- matrix(.1, 4, 20)
+  turned <- .Call(ffi_arrange, alone, 4:1, c(1, 1, -1, 1), 20:1, letters[1:4])
+  expect_identical(alone, turned)
+})
+
+test_that("an element is taken out of a list, unless somebody else holds the list", {
+  own <- list(a = c(1, 2), b = 3)
+  expect_identical(.Call(ffi_take, own, "a"), c(1, 2))
+  expect_identical(own, list(a = NULL, b = 3))
+  shared <- list(a = c(1, 2), b = 3)
+  also <- shared
+  expect_identical(.Call(ffi_take, shared, "a"), c(1, 2))
+  expect_identical(also, list(a = c(1, 2), b = 3))
+})
+
+# ---- conditions -------------------------------------------------------------------------------
+
+# Fits of three iterations by two methods and by a keeper of instances, each with a function to report to.
+reporting <- function() {
+  args <- entry_calls()
+  with <- function(name, i) {
+    force(args)
+    function(report) call_entry(name, replace(args[[name]], i, list(report)))
+  }
+  list(dlfumi = with("ffi_dlfumi_fit", 9), kept = with("ffi_dlfumi_fit_kept", 3), dmil = with("ffi_dmil_fit", 7))
+}
+
+test_that("an error of the function that a fit reports to goes on as it is", {
+  own <- structure(class = c("own", "error", "condition"), list(message = "enough", call = NULL))
+  for (fit in reporting()) {
+    whole <- fit(NULL)
+    seen <- NULL
+    got <- tryCatch(withCallingHandlers(fit(function(it, objective) if (it == 2) stop(own)),
+                                        error = function(e) seen <<- class(e)), error = identity)
+    expect_identical(got, own)
+    expect_identical(seen, class(own))
+    expect_identical(fit(NULL), whole)
+  }
+})
+
+test_that("handlers outside of a fit see messages and warnings of the function that it reports to", {
+  for (fit in reporting()) {
+    whole <- fit(NULL)
+    seen <- character()
+    note <- function(restart) function(c) {
+      seen <<- c(seen, trimws(conditionMessage(c)))
+      invokeRestart(restart)
+    }
+    got <- withCallingHandlers(fit(function(it, objective) {
+      message("iteration ", it)
+      warning("objective ", signif(objective, 3))
+    }), message = note("muffleMessage"), warning = note("muffleWarning"))
+    expect_identical(got, whole)
+    expect_identical(seen[c(1, 3)], c("iteration 1", "iteration 2"))
+    expect_match(seen[c(2, 4)], "^objective [0-9.]+$")
+  }
+})
+
+test_that("any other way out of the function that a fit reports to is taken too", {
+  for (fit in reporting()) {
+    leave <- function() {
+      fit(function(it, objective) return_from(it))
+      "not reached"
+    }
+    expect_identical(callCC(function(return_from) { environment(leave)$return_from <- return_from; leave() }), 1L)
+    expect_identical(withRestarts(fit(function(it, objective) invokeRestart("out", it)), out = identity), 1L)
+  }
+})
+
+test_that("an interrupt in the function that a fit reports to leaves whole iterations", {
+  for (fit in reporting()) {
+    got <- fit(function(it, objective) if (it == 2) rlang::interrupt())
+    expect_identical(got$status, "interrupt")
+    expect_identical(got$n_iter, 2L)
+  }
+})
+
+test_that("errors of a keeper of instances go on as they are, and its wrong answers are errors", {
+  args <- entry_calls()$ffi_dlfumi_fit_kept
+  kept <- function(pass) call_entry("ffi_dlfumi_fit_kept", replace(args, 4, list(pass)))
+  expect_error(kept(function(kind, D) stop_fumi("gone", class = "worker")), "gone", class = "fumi_error_worker")
+  expect_identical(kept(function(kind, D) NULL)$status, "interrupt")
+  expect_error(kept(function(kind, D) 1), "internal error of fumi")
+  expect_error(kept(function(kind, D) list(U = D, S = diag(3), terms = 1:4 / 2)), "`S`")
 })
