@@ -55,6 +55,13 @@ openmp_number <- function(name) {
 # Processors that threads of this process may run on; 1 if the package was built without OpenMP.
 n_cores <- function() .Call(ffi_n_cores)
 
+# Clusters of the instances after the first `n_positive`: list(centres, n_distinct, status). `draws` are uniform random
+# numbers, one for each centre.
+cluster_instances <- function(x, scale, draws, n_positive = 0L, max_iter = 50L, threads = NULL) {
+  .Call(ffi_kmeans, x, scale, n_positive, draws,
+        list(max_iter = max_iter, simd = simd(), threads = n_threads(threads)))
+}
+
 # Nothing that the core left unfinished goes on to the user.
 check_status <- function(status, call = rlang::caller_env(2)) {
   if (status == "interrupt")

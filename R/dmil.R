@@ -205,7 +205,7 @@ kernel_span <- function(gram, call) {
 }
 
 dmil_clusters <- function(x, draw, max_iter, call) {
-  clusters <- .Call(ffi_kmeans, x, rep(1, ncol(x)), 0L, draw, max_iter, simd())
+  clusters <- cluster_instances(x, rep(1, ncol(x)), draw, max_iter = max_iter)
   check_status(clusters$status, call)
   clusters
 }

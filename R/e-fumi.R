@@ -147,7 +147,7 @@ warn_e_fumi_beta <- function(p, spec, call) {
 
 e_fumi_start <- function(data, draw, spec, call) {
   n_positive <- sum(data$positive)
-  clusters <- .Call(ffi_kmeans, data$x, rep(1, ncol(data$x)), n_positive, draw, 50L, simd())
+  clusters <- cluster_instances(data$x, rep(1, ncol(data$x)), draw, n_positive)
   check_status(clusters$status, call)
   check_n_distinct(clusters$n_distinct, spec, call)
   target <- NULL

@@ -32,7 +32,7 @@ paper_start <- function(b, scale, spec, draw, call) {
   subset <- function(t) drawn[(t - 1) * size + seq_len(size)]
   target <- vapply(seq_len(spec$n_target), function(t) .Call(ffi_sum_columns, b$x, scale, subset(t)),
                    numeric(nrow(b$x)))
-  clusters <- .Call(ffi_kmeans, b$x, scale, b$n_positive, draw$uniform, 50L, simd())
+  clusters <- cluster_instances(b$x, scale, draw$uniform, b$n_positive, threads = spec$control$threads)
   check_status(clusters$status, call)
   check_n_distinct(clusters$n_distinct, spec, call)
   dictionary <- unit_columns(bound_atoms(cbind(matrix(target, nrow(b$x)), clusters$centres), spec, call))
@@ -44,7 +44,8 @@ check_distinct_negatives <- function(b, scale, spec, call) {
   negative <- which(!in_positive(b))
   for (n in unique(c(min(2 * spec$n_background, length(negative)), length(negative)))) {
     some <- negative[seq_len(n)]
-    seeds <- .Call(ffi_kmeans, b$x[, some, drop = FALSE], scale[some], 0L, rep(.5, spec$n_background), 0L, simd())
+    seeds <- cluster_instances(b$x[, some, drop = FALSE], scale[some], rep(.5, spec$n_background), max_iter = 0L,
+                               threads = spec$control$threads)
     check_status(seeds$status, call)
     if (seeds$n_distinct == spec$n_background) return(invisible())
   }
@@ -105,7 +106,8 @@ check_init_matrix <- function(x, name, nrow, ncol, call) {
 # NULL for shards, whose workers compute them.
 start_codes <- function(b, scale, spec, dictionary, call) {
   if (inherits(b, "bag_shards")) return(NULL)
-  out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary, spec$n_target, simd())
+  out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary,
+               list(n_target = spec$n_target, simd = simd(), threads = n_threads(spec$control$threads)))
   check_status(out$status, call)
   bound_codes(.Call(ffi_take, out, "codes"), spec)
 }

@@ -128,7 +128,7 @@ mi_ace_start <- function(problem, draws, spec, call) {
 }
 
 whitened_centres <- function(w, draws, call) {
-  clusters <- .Call(ffi_kmeans, w, rep(1, ncol(w)), 0L, draws, 50L, simd())
+  clusters <- cluster_instances(w, rep(1, ncol(w)), draws)
   check_status(clusters$status, call)
   clusters$centres[, seq_len(clusters$n_distinct), drop = FALSE]
 }

@@ -186,7 +186,7 @@ mmdl_step <- function(state, x, b, draw, spec) {
 # The nearest k-means centre of each instance of a positive bag, the first of equals.
 kmeans_labels <- function(x, b, seed, call) {
   positive <- t(x[seq_len(b$n_positive), , drop = FALSE])
-  out <- .Call(ffi_kmeans, unname(positive), rep(1, ncol(positive)), 0L, seed, 50L, simd())
+  out <- cluster_instances(unname(positive), rep(1, ncol(positive)), seed)
   check_status(out$status, call)
   centres <- out$centres[, seq_len(out$n_distinct), drop = FALSE]
   max.col(crossprod(positive, centres) - rep(colSums(centres^2) / 2, each = ncol(positive)), "first")

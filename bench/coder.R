@@ -20,7 +20,7 @@ make_signals <- function() {
 
 # centres of clusters, some of them alike, as learned atoms are
 make_atoms <- function(x, n_atoms) {
-  unit(.Call(fumi:::ffi_kmeans, x, rep(1, n), 0L, runif(n_atoms), 10L, FALSE)$centres)
+  unit(fumi:::cluster_instances(x, rep(1, n), runif(n_atoms), max_iter = 10L)$centres)
 }
 
 write_matrix <- function(x) {

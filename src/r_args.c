@@ -117,7 +117,7 @@ fumi_data r_data(SEXP X, SEXP scale, SEXP n_positive) {
 int r_integer(SEXP x, int min, int max, const char *name) {
   const int is_double = TYPEOF(x) == REALSXP;
   r_must((is_double || TYPEOF(x) == INTSXP || TYPEOF(x) == LGLSXP) && XLENGTH(x) == 1, name,
-       "one whole number");
+         "one whole number");
   const int missing = !is_double && Rf_asInteger(x) == NA_INTEGER;
   const double value = missing ? R_NaN : Rf_asReal(x);
   r_must(value >= min && value <= max && value == (int)value, name, "a whole number in its range");
@@ -126,7 +126,7 @@ int r_integer(SEXP x, int min, int max, const char *name) {
 
 double r_number(SEXP x, const char *name) {
   r_must((TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP) && XLENGTH(x) == 1 && R_FINITE(Rf_asReal(x)),
-       name, "one finite number");
+         name, "one finite number");
   return Rf_asReal(x);
 }
 

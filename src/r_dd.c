@@ -11,7 +11,9 @@ static const char *const scale_types[] = {"feature", "single", "fixed", NULL};
 SEXP ffi_dd_objective(SEXP X, SEXP scale, SEXP bag, SEXP label, SEXP unit, SEXP par, SEXP theta) {
   const fumi_data x = r_instances(X, scale);
   const int n_bags = r_length(label, "label");
-  const dd_problem p = {.x = x, .n_bags = n_bags, .bag = r_bags(bag, x.N, n_bags),
+  const dd_problem p = {.x = x,
+                        .n_bags = n_bags,
+                        .bag = r_bags(bag, x.N, n_bags),
                         .label = r_integers(label, n_bags, 0, 1, "label"),
                         .model = (dd_model)r_par_choice(par, "model", models),
                         .scale = (dd_scale)r_par_choice(par, "scale_type", scale_types),

@@ -41,15 +41,17 @@ static dlfumi_param weighted_param(SEXP par, int K, const fumi_data *x, SEXP wei
   return param;
 }
 
-SEXP ffi_dlfumi_start_codes(SEXP X, SEXP scale, SEXP n_positive, SEXP D, SEXP n_target, SEXP simd) {
+/* par: n_target, simd, threads */
+SEXP ffi_dlfumi_start_codes(SEXP X, SEXP scale, SEXP n_positive, SEXP D, SEXP par) {
   const fumi_data x = r_data(X, scale, n_positive);
-  const int K = r_columns(D, "D"), T = r_integer(n_target, 1, K - 1, "n_target");
-  const int kernel = r_integer(simd, 0, INT_MAX, "simd");
+  const int K = r_columns(D, "D"), T = r_par_integer(par, "n_target", 1, K - 1);
+  const int simd = r_par_integer(par, "simd", 0, INT_MAX);
+  const int threads = r_par_integer(par, "threads", 1, INT_MAX);
   const double *atoms = r_matrix(D, x.d, K, "D");
   r_entry r;
   r_begin(&r, R_NilValue);
   double *A = r_put_matrix(&r, "codes", K, x.N);
-  r_put_status(&r, dlfumi_start_codes(&x, T, K, atoms, kernel, A, &r.host));
+  r_put_status(&r, dlfumi_start_codes(&x, T, K, atoms, simd, threads, A, &r.host));
   return r_end(&r);
 }
 
@@ -92,8 +94,8 @@ SEXP ffi_dlfumi_carried(SEXP A, SEXP p, SEXP n_target, SEXP psi, SEXP weight) {
 }
 
 /* One pass over a part of the instances. p: for this pass; out: of it, and for the next one. */
-SEXP ffi_dlfumi_pass(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D, SEXP A, SEXP p, SEXP par,
-                     SEXP weight, SEXP prior) {
+SEXP ffi_dlfumi_pass(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D, SEXP A, SEXP p,
+                     SEXP par, SEXP weight, SEXP prior) {
   const fumi_data x = r_data(X, scale, n_positive);
   const int K = r_columns(D, "D");
   const dlfumi_pass_kind which = (dlfumi_pass_kind)r_choice(kind, r_pass_kinds, "kind");

@@ -203,7 +203,8 @@ void r_put_rownames(r_entry *r, SEXP names, int nrow) {
   r_must(TYPEOF(names) == STRSXP && XLENGTH(names) == nrow, "names", "a name for each row");
   SEXP dimnames = PROTECT(Rf_allocVector(VECSXP, 2));
   SET_VECTOR_ELT(dimnames, 0, names);
-  Rf_setAttrib(VECTOR_ELT(VECTOR_ELT(r->kept, VALUES), r->n_results - 1), R_DimNamesSymbol, dimnames);
+  Rf_setAttrib(VECTOR_ELT(VECTOR_ELT(r->kept, VALUES), r->n_results - 1), R_DimNamesSymbol,
+               dimnames);
   UNPROTECT(1);
 }
 
@@ -220,4 +221,6 @@ static const char *status_word(fumi_status status) {
   return "unknown";
 }
 
-void r_put_status(r_entry *r, fumi_status status) { r_put_string(r, "status", status_word(status)); }
+void r_put_status(r_entry *r, fumi_status status) {
+  r_put_string(r, "status", status_word(status));
+}

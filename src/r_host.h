@@ -1,20 +1,22 @@
 /* r_host.h: what the .Call entries share. Only src/r_*.c know R's C interface.
  *
- * To add an entry: write it in r_<method>.c, add its line to the table in r_init.c, and call it in R
- * by .Call(ffi_<name>, ...). An entry reads its arguments, begins, puts its results, ends:
+ * To add an entry: write it in r_<method>.c, add its line to the table in r_init.c, and call it in
+ * R by .Call(ffi_<name>, ...). An entry reads its arguments, begins, puts its results, ends:
  *
  *   SEXP ffi_median_code(SEXP X, SEXP scale, SEXP D, SEXP par) {
- *     const fumi_data x = r_instances(X, scale);               // each r_<type>() checks type, length
- *     const int K = r_columns(D, "D");                         // and range, and stops with an R error
- *     const double *atoms = r_matrix(D, x.d, K, "D");          // that names the argument
- *     const double lambda = r_par_number(par, "lambda");       // parameters: by name, from a list
- *     const int pool = r_par_choice(par, "pool", pools);       // a string, as a value of an enum
+ *     const fumi_data x = r_instances(X, scale);          // each checks type, length and range,
+ *     const int K = r_columns(D, "D");                    // and stops with an R error that
+ *     const double *atoms = r_matrix(D, x.d, K, "D");     // names the argument
+ *     const double lambda = r_par_number(par, "lambda");  // parameters: by name, from a list
+ *     const int pool = r_par_choice(par, "pool", pools);  // a string, as a value of an enum
  *     r_entry r;
- *     r_begin(&r, R_NilValue);                                 // or the R function to report to
- *     double *A = r_put_matrix(&r, "codes", K, x.N);           // a named result, to be filled: zeros
+ *     r_begin(&r, R_NilValue);                            // or the R function to report to
+ *     double *A = r_put_matrix(&r, "codes", K, x.N);      // a named result, of zeros, to fill
  *     r_put_status(&r, median_code(&x, K, atoms, lambda, pool, A, &r.host));
- *     return r_end(&r);                                        // list(codes =, status =)
+ *     return r_end(&r);                                   // list(codes =, status =)
  *   }
+ *
+ * where pools is static const char *const pools[] = {"max", "mean", NULL}.
  *
  * Nothing is PROTECTed by hand: what is put is safe until r_end(). The core gets r.host, calls R
  * only through it, and R never jumps through the core: an interrupt becomes the status "interrupt";
@@ -35,7 +37,7 @@ typedef struct {
   fumi_host host; /* for the core */
   clock_t polled; /* the processor's time when R was asked for interrupts */
   int n_results;
-  int jumped;     /* R jumped: go on with it in r_end() */
+  int jumped; /* R jumped: go on with it in r_end() */
 } r_entry;
 
 void r_begin(r_entry *r, SEXP report);

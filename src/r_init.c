@@ -4,6 +4,7 @@
 
 #include "r_host.h"
 
+/* clang-format off */
 #define ENTRIES(entry)             \
   entry(ffi_arrange, 5)            \
   entry(ffi_code, 4)               \
@@ -16,7 +17,7 @@
   entry(ffi_dlfumi_fit, 9)         \
   entry(ffi_dlfumi_fit_kept, 5)    \
   entry(ffi_dlfumi_pass, 10)       \
-  entry(ffi_dlfumi_start_codes, 6) \
+  entry(ffi_dlfumi_start_codes, 5) \
   entry(ffi_dlfumi_step, 11)       \
   entry(ffi_dlfumi_worst, 9)       \
   entry(ffi_dmil_code, 7)          \
@@ -24,11 +25,12 @@
   entry(ffi_dmil_step, 7)          \
   entry(ffi_efumi_unmix, 4)        \
   entry(ffi_kernel_name, 1)        \
-  entry(ffi_kmeans, 6)             \
+  entry(ffi_kmeans, 5)             \
   entry(ffi_n_cores, 0)            \
   entry(ffi_sum_columns, 3)        \
   entry(ffi_take, 2)               \
   entry(ffi_unit_scale, 1)
+/* clang-format on */
 
 /* n arguments, as in a declaration */
 #define TAKES_0 void

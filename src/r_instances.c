@@ -26,20 +26,22 @@ SEXP ffi_sum_columns(SEXP X, SEXP scale, SEXP which) {
   return r_end_only(&r);
 }
 
-/* k-means of the instances after the first n_positive ones; draws: a uniform number for each centre */
-SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP max_iter, SEXP simd) {
+/* k-means of the instances after the first n_positive ones; draws: a uniform number a centre;
+ * par: max_iter, simd, threads */
+SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP par) {
   const fumi_data all = r_data(X, scale, n_positive);
   const int skip = r_integer(n_positive, 0, all.N - 1, "n_positive");
   const fumi_data x = {all.d, all.N - skip, 0, fumi_ccol(all.X, all.d, skip), all.scale + skip};
-  const int M = r_length(draws, "draws"), steps = r_integer(max_iter, 0, INT_MAX, "max_iter");
-  const int kernel = r_integer(simd, 0, INT_MAX, "simd");
+  const int M = r_length(draws, "draws"), max_iter = r_par_integer(par, "max_iter", 0, INT_MAX);
+  const int simd = r_par_integer(par, "simd", 0, INT_MAX);
+  const int threads = r_par_integer(par, "threads", 1, INT_MAX);
   const double *uniform = r_uniform(draws, M, "draws");
   r_must(M >= 1, "draws", "one number or more");
   r_entry r;
   r_begin(&r, R_NilValue);
   double *C = r_put_matrix(&r, "centres", x.d, M);
   int *n_distinct = r_put_integer(&r, "n_distinct");
-  r_put_status(&r, fumi_kmeans(&x, M, uniform, steps, kernel, C, n_distinct, &r.host));
+  r_put_status(&r, fumi_kmeans(&x, M, uniform, max_iter, simd, threads, C, n_distinct, &r.host));
   return r_end(&r);
 }
 
@@ -53,8 +55,8 @@ SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP par) {
   r_entry r;
   r_begin(&r, R_NilValue);
   double *A = r_put_matrix(&r, "codes", K, x.N), *worst_gap = r_put_number(&r, "worst_gap");
-  r_put_status(&r, fumi_code(&x, K, atoms, lambda, steps, nonneg, simd, threads, A, worst_gap,
-                             &r.host));
+  r_put_status(
+      &r, fumi_code(&x, K, atoms, lambda, steps, nonneg, simd, threads, A, worst_gap, &r.host));
   return r_end(&r);
 }
 

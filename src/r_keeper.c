@@ -69,7 +69,10 @@ SEXP ffi_dlfumi_fit_kept(SEXP D, SEXP par, SEXP report, SEXP pass, SEXP worst) {
   const dlfumi_param param = r_dlfumi_param(par, K);
   r_entry r;
   r_begin(&r, report);
-  r_keeper kept = {.entry = &r, .d = d, .K = K, .pass = r_function(pass, "pass"),
+  r_keeper kept = {.entry = &r,
+                   .d = d,
+                   .K = K,
+                   .pass = r_function(pass, "pass"),
                    .worst = r_function(worst, "worst"),
                    .sums = {.U = fumi_doubles(&r.host, (ptrdiff_t)fumi_padded(d) * K),
                             .S = fumi_doubles(&r.host, (ptrdiff_t)K * K)}};
@@ -77,8 +80,8 @@ SEXP ffi_dlfumi_fit_kept(SEXP D, SEXP par, SEXP report, SEXP pass, SEXP worst) {
   dlfumi_state s = {.D = r_put_copy(&r, "dictionary", D),
                     .trace = r_put_matrix(&r, "trace", DLFUMI_TERMS, param.max_iter),
                     .n_dead = r_put_integers(&r, "n_dead", K)};
-  r_put_status(&r, kept.sums.U && kept.sums.S ? dlfumi_fit_kept(&keeper, &param, &s, &r.host)
-                                              : FUMI_ENOMEM);
+  r_put_status(
+      &r, kept.sums.U && kept.sums.S ? dlfumi_fit_kept(&keeper, &param, &s, &r.host) : FUMI_ENOMEM);
   *r_put_integer(&r, "n_iter") = s.n_iter;
   *r_put_number(&r, "worst_gap") = s.worst_gap;
   return r_end(&r);

@@ -306,7 +306,8 @@ test_that("a fork that loads the package after threads of another library does n
 
 test_that("the core says why there are no codes, and which loops it runs", {
   x <- diag(2)
-  out <- .Call(ffi_dlfumi_start_codes, x, c(1, 1), 1L, cbind(1:2 / 2, NaN), 1L, TRUE)
+  out <- .Call(ffi_dlfumi_start_codes, x, c(1, 1), 1L, cbind(1:2 / 2, NaN),
+               list(n_target = 1L, simd = 1L, threads = 1L))
   expect_identical(out$status, "singular")
   expect_error(check_status(out$status), class = "fumi_error_singular")
   expect_identical(.Call(ffi_kernel_name, 1L), "portable")
@@ -345,7 +346,7 @@ entry_calls <- function() {
        ffi_dlfumi_fit = list(x, s, 10L, d, a(), par, s, p, quiet),
        ffi_dlfumi_fit_kept = list(d, par, quiet, pass, worst),
        ffi_dlfumi_pass = list(x, s, 10L, "paper", d, a(), p, par, s, p),
-       ffi_dlfumi_start_codes = list(x, s, 10L, d, 1L, 1L),
+       ffi_dlfumi_start_codes = list(x, s, 10L, d, coding[c("n_target", "simd", "threads")]),
        ffi_dlfumi_step = list(x, s, 10L, "objective", d, d, a(), p, par, s, p),
        ffi_dlfumi_worst = list(x, s, 10L, TRUE, d, a(), p, 2:3, par),
        ffi_dmil_code = list(x, s, d, crossprod(d), s, .05, 1L),
@@ -353,7 +354,7 @@ entry_calls <- function() {
        ffi_dmil_step = list(x, s, bag, c(TRUE, TRUE, FALSE, FALSE), d, a(), dmil),
        ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)),
        ffi_kernel_name = list(1L),
-       ffi_kmeans = list(x, s, 10L, c(.1, .6), 5L, 1L),
+       ffi_kmeans = list(x, s, 10L, c(.1, .6), list(max_iter = 5L, simd = 1L, threads = 1L)),
        ffi_n_cores = list(),
        ffi_sum_columns = list(x, s, 3:1),
        ffi_take = list(list(a = 1, b = 2), "b"),
@@ -411,7 +412,7 @@ test_that("every entry refuses parameters that are missing, of another type or o
     }
     bad <- good
     for (part in intersect(names(good[[i]]), c("n_target", "simd", "threads", "steps", "max_iter", "inner"))) {
-      for (value in list(-1L, 1.5, 1e10, NaN)) {
+      for (value in c(list(-1L, 1.5, 1e10, NaN), if (part == "n_target") list(0L, 4L))) {
         bad[[i]][[part]] <- value
         expect_refused(name, bad, paste(part, value))
       }
@@ -429,12 +430,12 @@ test_that("indices, bags and counts out of range are errors, not reads beyond th
                          list(3, -1L), list(3, 21L)),
     ffi_dlfumi_carried = list(list(2, rep(.5, 21)), list(3, 5L)),
     ffi_dlfumi_fit = list(list(3, 21L), list(3, -1L), list(8, rep(.5, 11))),
-    ffi_dlfumi_start_codes = list(list(3, 21L), list(5, 0L), list(5, 4L)),
+    ffi_dlfumi_start_codes = list(list(3, 21L)),
     ffi_dlfumi_worst = list(list(8, 0L), list(8, 21L), list(8, 1:5)),
     ffi_dmil_fit = list(list(3, rep(1:4, 5)), list(3, rep(0L, 20))),
     ffi_dmil_code = list(list(4, NULL), list(5, NULL)),
     ffi_efumi_unmix = list(list(2, -1L), list(2, 5L)),
-    ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)), list(4, c(0, NaN)), list(5, -1L)),
+    ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)), list(4, c(0, NaN))),
     ffi_sum_columns = list(list(3, 0L), list(3, 21L), list(3, -1L)),
     ffi_take = list(list(2, "c"), list(1, list(1, 2))))
   for (name in names(bad)) for (case in bad[[name]]) {
