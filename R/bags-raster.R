@@ -33,9 +33,7 @@
 #' @name bags.SpatRaster
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
-#' cube <- terra::rast(nrows = 20, ncols = 20, nlyrs = 5, xmin = 0, xmax = 40, ymin = 0, ymax = 40,
-#'                     crs = "EPSG:32616")
-#' terra::values(cube) <- matrix(rexp(2000), 400)
+#' cube <- terra::rast(array(rexp(2000), c(20, 20, 5)), extent = terra::ext(0, 40, 0, 40), crs = "local")
 #' b <- bags(cube, points = data.frame(x = c(10, 31), y = c(20, 8)), halo = 4, n_negative = 5)
 #' b
 #' head(bag_cells(b), 3)

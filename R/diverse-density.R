@@ -153,17 +153,24 @@ dd_objective <- function(problem, theta, model) {
   out
 }
 
-# optim() asks for value and gradient in turn, at the same point: they are computed together.
+# optim() asks for value and gradient in turn, at the same point: they are computed together. It sees the
+# features that vary only: a constant one would change the steps by rounding, and so the minimum they end in.
 dd_minimise <- function(problem, theta, model, max_iter) {
+  free <- rep_len(problem$unit > 0, length(theta))
+  if (problem$scale_type == "single") free[length(theta)] <- TRUE
   last <- NULL
-  at <- function(theta) {
-    if (!identical(theta, last$theta)) last <<- c(list(theta = theta), dd_objective(problem, theta, model))
+  at <- function(h) {
+    if (!identical(h, last$h)) {
+      theta[free] <- h
+      last <<- c(list(h = h), dd_objective(problem, theta, model))
+    }
     last
   }
-  out <- stats::optim(theta, function(h) at(h)$value, function(h) at(h)$gradient, method = "L-BFGS-B",
-                      lower = -problem$limit, upper = problem$limit,
-                      control = list(maxit = max_iter, lmm = 10, parscale = problem$size))
-  list(theta = out$par, objective = out$value,
+  out <- stats::optim(theta[free], function(h) at(h)$value, function(h) at(h)$gradient[free], method = "L-BFGS-B",
+                      lower = -problem$limit[free], upper = problem$limit[free],
+                      control = list(maxit = max_iter, lmm = 10, parscale = problem$size[free]))
+  theta[free] <- out$par
+  list(theta = theta, objective = out$value,
        stop_reason = if (out$convergence == 1) "max_iter" else "converged")
 }
 

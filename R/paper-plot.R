@@ -17,7 +17,7 @@
 #' @export
 paper_plot <- function(x, what = c("roc", "confusion", "errors", "atoms"), method = NULL, setting = NULL, run = 1,
                        unit = NULL, n = 8, ...) {
-  if (is.character(x)) x <- stored_experiment(x)
+  if (is.character(x)) x <- paper_results(x)
   what <- check_choice(what, c("roc", "confusion", "errors", "atoms"), "what")
   digits <- x$name == "usps"
   if (!digits && what %in% c("confusion", "errors"))

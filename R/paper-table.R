@@ -3,12 +3,16 @@
 #' The results of an experiment beside the paper's own. For a name, those that are stored with the
 #' package, made by `inst/replication/run_all.R`; `runs` says how many repetitions a row has.
 #'
-#' @param x the name of an experiment, `"usps"`, `"olivetti_eyeglasses"` or `"olivetti_person"`; or what
+#' @param x the name of an experiment, `"usps"`, `"olivetti_eyeglasses"` or `"olivetti_person"`; or, for `paper_table()`, what
 #'   [paper_experiment()] returned.
-#' @return A data frame, best first, of class `paper_table`, which prints and takes `knitr::kable()`. For `"usps"`: `method`, `setting`,
+#' @return `paper_table()`: a data frame, best first, of class `paper_table`, which prints and takes `knitr::kable()`. For `"usps"`: `method`, `setting`,
 #'   `mean` and `sd` of the accuracy over `runs`, in per cent, and the `paper`'s. Otherwise `method`, `setting`, mean
 #'   true positive rates in per cent at each false positive rate of the paper, `AUC` with a 95 % interval `low` to `high` from
 #'   resampling people, `runs`, and the paper's rates (for its AR faces).
+#'
+#'   `paper_results()`: what is stored of an experiment, as [paper_experiment()] returns it, without fits. Of the digits it has
+#'   `predicted`, the predicted digits of all runs, in the order of `tests`. Most scores are whole numbers with the ROC
+#'   curve of the scores that they stand for.
 #' @details
 #' "One scale" means that a class's scores are standardised on its negative training instances before the classes are
 #' compared, see [one_vs_rest()]. True positive rates are read off the ROC curve by straight lines between its points,
@@ -16,9 +20,10 @@
 #' @seealso [paper_experiment()]
 #' @examples
 #' head(paper_table("usps"))
+#' paper_results("usps")$date
 #' @export
 paper_table <- function(x) {
-  if (is.character(x)) x <- stored_experiment(x)
+  if (is.character(x)) x <- paper_results(x)
   if (!inherits(x, "paper_experiment"))
     stop_fumi("`x` must be the name of an experiment or the result of `paper_experiment()`, not ", describe(x), ".")
   out <- if (x$name == "usps") digits_table(x) else detection_table(x)
@@ -169,8 +174,10 @@ weighted_auc <- function(case, weight) {
 
 stored <- function(file) readRDS(system.file("extdata", file, package = "fumi", mustWork = TRUE))
 
-stored_experiment <- function(name, call = rlang::caller_env()) {
-  name <- check_choice(name, c("usps", "olivetti_eyeglasses", "olivetti_person"), "x", call = call)
+#' @rdname paper_table
+#' @export
+paper_results <- function(x) {
+  name <- check_choice(x, c("usps", "olivetti_eyeglasses", "olivetti_person"), "x")
   x <- stored(paste0(name, ".rds"))
   x$scores <- lapply(x$scores, whole_score)
   x
@@ -178,22 +185,23 @@ stored_experiment <- function(name, call = rlang::caller_env()) {
 
 whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
 
-# What is kept of an experiment: scores of run 1, but for the averages of methods other than DL-FUMI, as integers of 25
-# bits; of the others the classes that were predicted, or the steps of the ROC curve, on which its images are.
+# What is kept of an experiment: the scores of one unit in run 1, as integers of 25 bits, so that a run of it can be
+# compared; of the others the steps of the ROC curve. Of digits, the classes that were predicted, and scores of run 1 only.
 compact_experiment <- function(x) {
   t <- x$tasks
-  first <- t$run == min(t$run) & (t$method == "DL-FUMI" | !grepl("averaged", t$setting))
+  first <- t$run == min(t$run)
+  exact <- first & t$unit == x$protocol$units[min(4, length(x$protocol$units))]
   in_units <- function(s) {
     unit <- max(abs(s)) / 2^24
     structure(as.integer(round(s / unit)), unit = unit)
   }
+  if (x$name == "usps") x$predicted <- digit_predictions(x)
+  x$scores <- lapply(seq_along(x$scores), function(i)
+    if (exact[i]) in_units(x$scores[[i]]) else roc_steps(x$scores[[i]], task_test(x, i)$truth))
   if (x$name == "usps") {
-    x$predicted <- digit_predictions(x)
-    x$scores <- lapply(x$scores[first], in_units)
-    x$tasks <- t[first, ]
-  } else {
-    x$scores[first] <- lapply(x$scores[first], in_units)
-    x$scores[!first] <- lapply(which(!first), function(i) roc_steps(x$scores[[i]], task_test(x, i)$truth))
+    kept <- first & (t$method == "DL-FUMI" | !grepl("averaged", t$setting))
+    x$scores <- x$scores[kept]
+    x$tasks <- t[kept, ]
   }
   x["fits"] <- NULL
   x

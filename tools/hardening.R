@@ -8,14 +8,11 @@
 #   Rscript tools/hardening.R ci              some, with small numbers, of which nothing is kept
 #   Rscript tools/hardening.R report          writes RELIABILITY.md
 #
-# A job returns list(what, n, failures); its line is printed and kept in bench/results/reliability.csv, from
-# which RELIABILITY.md is written. The exit status is 1 if a job found anything.
+# Other platforms are in platforms.R, what both share in jobs.R. The exit status is 1 if a job found anything.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
-
-results_file <- file.path(root, "bench", "results", "reliability.csv")
-found <- function(what, n, failures) list(what = what, n = n, failures = failures)
+source(file.path(root, "tools", "jobs.R"))
 
 # ---- what the jobs share -------------------------------------------------------------------------
 
@@ -47,15 +44,6 @@ script_of <- function(lines) {
 r_output <- function(lines, env = character()) {
   suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script_of(lines)), stdout = TRUE,
                            stderr = TRUE, env = env))
-}
-
-# A copy of the sources without what a build has left.
-copy_of_package <- function() {
-  copy <- file.path(tempfile(), "fumi")
-  dir.create(copy, recursive = TRUE)
-  file.copy(list.files(root, full.names = TRUE), copy, recursive = TRUE)
-  unlink(c(file.path(copy, "ctest", "build"), list.files(file.path(copy, "src"), "[.](o|so)$", full.names = TRUE)), recursive = TRUE)
-  copy
 }
 
 # This package compiled with the lines of a Makevars, or by another R, in a library of its own, which becomes the first.
@@ -305,11 +293,9 @@ entries_of <- function(out) {
 jobs$ctest <- function() {
   need(system = c(clang = "clang", "libclang-rt-dev"))
   out <- system2("make", c("-C", shQuote(file.path(root, "ctest")), "all", "threads"), stdout = TRUE, stderr = TRUE)
-  counts <- grep("^[0-9]+ checks", out, value = TRUE)
-  sums <- function(pattern) sum(as.numeric(sub(pattern, "\\1", counts)))
-  stopped <- !is.null(attr(out, "status")) && !any(grepl("does not hold", out))
+  got <- core_checks(out)
   found("checks of the core without R, under gcc's and clang's address and undefined-behaviour sanitizers and gcc's thread sanitizer",
-        sums("^([0-9]+) checks.*"), sums(".*, ([0-9]+) failed") + stopped)
+        got[["checks"]], got[["failures"]])
 }
 
 jobs$fuzz <- function(seconds = 60) {
@@ -684,23 +670,10 @@ ci <- list(mutate = 400, `kill-save` = 5, `fuzz-reader` = 0, locale = "validate-
 
 # ---- results -----------------------------------------------------------------------------------------
 
-run_job <- function(name, n = NULL, keep = TRUE) {
-  seconds <- system.time(got <- do.call(jobs[[name]], as.list(n)))[["elapsed"]]
-  cat(sprintf("%s: %s %s, %d failures (%.0f s)\n", name, format(got$n, big.mark = ",", scientific = FALSE), got$what, got$failures, seconds))
-  if (keep) keep_result(name, n, got, seconds)
-  got$failures
-}
-
-keep_result <- function(name, n, got, seconds) {
-  row <- data.frame(job = name, n = got$n, failures = got$failures, what = got$what, seconds = round(seconds), date = format(Sys.Date()),
-                    command = trimws(paste("Rscript tools/hardening.R", name, n)))
-  kept <- if (file.exists(results_file)) utils::read.csv(results_file)
-  all <- rbind(kept[!kept$job %in% name, ], row)
-  utils::write.csv(all[order(match(all$job, names(jobs))), ], results_file, row.names = FALSE)
-}
+run_named <- function(name, n = NULL, keep = TRUE) run_job("hardening.R", jobs[[name]], name, n, keep)
 
 blind_spots <- c(
-  "Only Linux on x86-64, R 4.2 and gcc/clang of Debian 12 were used: no Windows, macOS, ARM, musl or big-endian machine, no R-devel, and of BLAS neither MKL nor ATLAS.",
+  "Other processors and systems are emulated, the core's own tests only (`tools/platforms.R`): no R on Windows, macOS, musl or a big-endian machine, no R-devel, and of BLAS neither MKL nor ATLAS.",
   "rchk was not run: it takes an R compiled to LLVM's bitcode. The R with strict barriers finds a missing PROTECT only where a collection comes between.",
   "gctorture on an R without strict barriers sees little of a missing PROTECT.",
   "R itself was not compiled with sanitizers: a write past a vector of up to 16 doubles that R owns is not seen.",
@@ -743,10 +716,10 @@ if (asked == "list") {
 } else if (asked == "report") {
   write_report()
 } else if (asked == "ci") {
-  quit(status = as.integer(any(mapply(run_job, names(ci), ci, keep = FALSE) > 0)))
+  quit(status = as.integer(any(mapply(run_named, names(ci), ci, keep = FALSE) > 0)))
 } else {
   names <- if (asked == "quick") quick else asked
   if (!all(names %in% names(jobs))) stop("no job ", asked, ": `list` names them", call. = FALSE)
-  failures <- vapply(names, run_job, 0, n = if (length(arguments) > 1) utils::type.convert(arguments[2], as.is = TRUE))
+  failures <- vapply(names, run_named, 0, n = if (length(arguments) > 1) utils::type.convert(arguments[2], as.is = TRUE))
   quit(status = as.integer(any(failures > 0)))
 }

@@ -170,11 +170,20 @@ apt_update <- local({
   }
 })
 
-# A failure is shown but stops nothing: what is missing is looked at afterwards.
-apt_get <- function(...) {
+# A failure is shown but stops nothing: what is missing is looked at afterwards. `inside`: a command that runs another
+# one in a system of its own.
+apt_get <- function(..., inside = character()) {
   log <- tempfile("apt")
-  options <- c("-qq", "-o", "DPkg::Lock::Timeout=300")
-  status <- system2("apt-get", c(options, ...), stdout = log, stderr = log, stdin = "/dev/null",
+  command <- c(inside, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", ...)
+  status <- system2(command[1], command[-1], stdout = log, stderr = log, stdin = "/dev/null",
                     env = "DEBIAN_FRONTEND=noninteractive")
   if (status != 0) cat("failed:", tail(readLines(log), 5), sep = "\n")
+}
+
+# Debian's mirror that apt is set up for, and the release: c(uri, release).
+debian_mirror <- function() {
+  format <- shQuote("--format=$(REPO_URI) $(RELEASE)")
+  lines <- system2("apt-get", c("indextargets", format, shQuote(c("Identifier: Packages", "Origin: Debian", "Label: Debian"))), stdout = TRUE)
+  if (length(lines) == 0) stop("apt knows no mirror of Debian; `apt-get update` may help", call. = FALSE)
+  stats::setNames(strsplit(lines[1], " ")[[1]], c("uri", "release"))
 }

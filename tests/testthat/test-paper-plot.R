@@ -34,11 +34,11 @@ test_that("classifiers are points at their own thresholds", {
 })
 
 test_that("confusions are in per cent of a row", {
-  share <- confusion(stored_experiment("usps"), NULL, NULL)
+  share <- confusion(paper_results("usps"), NULL, NULL)
   expect_equal(unname(rowSums(share)), rep(100, 10))
 })
 
 test_that("a stored experiment is drawn by its name", {
   expect_identical(drawn(paper_plot("olivetti_eyeglasses", "roc"))$text,
-                   drawn(plot(stored_experiment("olivetti_eyeglasses"), "roc"))$text)
+                   drawn(plot(paper_results("olivetti_eyeglasses"), "roc"))$text)
 })
