@@ -57,7 +57,18 @@ length.bags <- function(x) length(x$ids)
 #' @export
 `[.bags` <- function(x, i) {
   if (missing(i)) return(x)
-  take_columns(x, which(x$bag %in% bag_index(x, i)))
+  i <- bag_index(x, i)
+  if (!is.unsorted(i, strictly = TRUE)) return(take_columns(x, which(x$bag %in% i)))
+  repeat_bags(x, i)
+}
+
+# Bags in another order than they are in, or more than once: bag by bag.
+repeat_bags <- function(x, i) {
+  by_user <- order(x$order)
+  members <- split(by_user, factor(x$bag[by_user], seq_along(x$ids)))[i]
+  mine <- unlist(members, use.names = FALSE)
+  rebuild_bags(x, x$x[, mine, drop = FALSE], rep(seq_along(i), lengths(members)), make.unique(x$ids[i]), x$label[i],
+               seq_along(mine), x$truth[mine], x$cell[mine])
 }
 
 # Bags of the instances in the columns `mine`.
@@ -80,6 +91,7 @@ rebuild_bags <- function(x, columns, code, ids, label, position, truth = NULL, c
   x["order"] <- list(as.integer(position[order]))
   x["truth"] <- list(truth[order])
   x$cell <- cell[order]
+  x$na.action <- NULL
   x
 }
 
@@ -90,13 +102,13 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
     if (length(unknown))
       stop_fumi("`", name, "` must name bags that are there, but there is no bag ", enumerate(unknown), ".",
                 class = "subscript", call = call)
-    return(match(unique(i), x$ids))
+    return(match(i, x$ids))
   }
   if (is.logical(i) && length(i) == n && !anyNA(i)) return(which(i))
   if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 && max(i, 0) > 0)
     stop_fumi("`", name, "` must be numbers between 1 and ", n, ", ids, or one logical a bag, not ", describe(i), ".",
               class = "subscript", call = call)
-  unique(seq_len(n)[i])
+  seq_len(n)[i]
 }
 
 #' @rdname bags-methods
@@ -120,7 +132,7 @@ check_combinable <- function(parts, call = rlang::caller_env()) {
   for (b in parts) {
     if (!inherits(b, "bags"))
       stop_fumi("`...` must all be bags, but one is ", describe(b), ".", class = "type", call = call)
-    for (part in c("classes", "features", "image_dim"))
+    for (part in c("classes", "features", "image_dim", "blueprint"))
       if (!identical(b[[part]], first[[part]]))
         stop_fumi("`...` must agree in their ", part, ", but they do not.", class = "combine", call = call)
     if (nrow(b$x) != nrow(first$x))
@@ -150,7 +162,7 @@ split.bags <- function(x, f, drop = FALSE, ...) {
 
 #' @rdname bags-methods
 #' @export
-as.matrix.bags <- function(x, ...) t(in_user_order(x, x$x))
+as.matrix.bags <- function(x, ...) t(in_user_order(x, dense_columns(x$x, "`as.matrix()`")))
 
 #' @rdname bags-methods
 #' @export

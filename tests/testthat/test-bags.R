@@ -271,7 +271,6 @@ test_that("bad instances are refused, by bags() and by dlfumi()", {
     "four dimensions" = case(list(x = array(0, c(2, 2, 2, 2))), "type", "x"),
     "NULL" = case(list(x = NULL), "type", "x"),
     "a function" = case(list(x = mean), "type", "x"),
-    "factor column" = case(list(x = data.frame(a = 1:12, shade = gl(2, 6))), "type", "x"),
     "character column" = case(list(x = data.frame(a = 1:12, shade = letters[1:12])), "type", "x"),
     "date column" = case(list(x = data.frame(a = Sys.Date() + 1:12)), "type", "x"),
     "list column" = case(list(x = data.frame(a = I(as.list(1:12)))), "type", "x"),
@@ -290,13 +289,8 @@ test_that("bad instances are refused, by bags() and by dlfumi()", {
 test_that("the first bad value is named by instance and feature, a bad column by its name", {
   expect_error(bags(hole(NA, 7, 5)$x, ids, per_bag), "instance 7, feature e")
   expect_error(bags(hole(Inf, 12, 1)$x, ids, per_bag), "instance 12, feature a")
-  expect_error(bags(data.frame(a = 1:12, shade = gl(2, 6)), ids, per_bag), "shade")
+  expect_error(bags(data.frame(a = 1:12, shade = letters[1:12]), ids, per_bag), "shade")
   expect_error(bags(list(instances(), hole(NA, 2, 4)$x), 0:1), "x[[2]]", fixed = TRUE)
-})
-
-test_that("a sparse matrix is refused with the way out", {
-  sparse <- structure(matrix(0, 12, 3), class = c("dgCMatrix", "Matrix"))
-  expect_error(bags(sparse, ids, per_bag), "as.matrix()", fixed = TRUE, class = "fumi_error_type")
 })
 
 test_that("bad bags and labels are refused, by bags() and by dlfumi()", {
@@ -346,7 +340,7 @@ test_that("bad data frames and formulas are refused", {
   expect_error(bags(d, "id", "y", truth = "nope"), "`truth`", class = "fumi_error_column")
   cases <- list(
     list(y ~ a, "input"), list(~ a, "input"), list(mi(y, id) ~ 1, "empty"),
-    list(mi(y, id) ~ log(a), "column"), list(mi(y, id) ~ a:b, "column"), list(mi(y, id) ~ nope, "column"),
+    list(mi(y, id) ~ mean(a), "column"), list(mi(y, id) ~ a + offset(b), "column"), list(mi(y, id) ~ nope, "column"),
     list(mi(y, nope) ~ a, "column"))
   for (case in cases)
     expect_error(bags(case[[1]], data = d), "`x`|`data`", class = paste0("fumi_error_", case[[2]]),
