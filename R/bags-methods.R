@@ -1,19 +1,23 @@
 #' Work with bags
 #'
-#' `length()` is the number of bags, `[` takes bags by number, id or logical (each
-#' once, in the order in which they are), `c()` puts bags together, `split()` divides them by whole bags, `as.matrix()` and `as.data.frame()` give the
+#' `length()` is the number of bags; `[` takes bags by number, id or logical, in the order asked for; `c()` puts bags
+#' together; `split()` divides them by whole bags; `as.matrix()` and `as.data.frame()` give the
 #' instances back in the order in which they came.
+#'
+#' A bag that is taken more than once, as in a bootstrap, is as many bags: `b[c("u", "u")]` has the ids `u` and `u.1`,
+#' by [make.unique()]. `rev(b)`, `head(b)` and `sample(b, replace = TRUE)` work as for any vector. Bags that are taken in
+#' the order in which they are keep the order of their instances; otherwise instances come bag by bag.
 #'
 #' @param x,object [bags()].
 #' @param i bags to keep: numbers, ids, or logicals.
-#' @param f for `split()`: a vector with one entry a bag, as in [base::split()]; or one number
+#' @param f for `split()`: a vector with one entry per bag, as in [base::split()]; or one number
 #'   between 0 and 1, the share of bags for training, drawn at random within each label, which
 #'   gives a list with `train` and `test`.
 #' @param drop,row.names,optional ignored.
 #' @param ... for `c()`, further bags; otherwise ignored.
 #' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d.
-#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one a feature.
-#'   `summary()`: a data frame with one row a bag.
+#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one for each feature, from which [bags()] makes the
+#'   same bags again. `summary()`: a data frame with one row per bag.
 #' @name bags-methods
 #' @examples
 #' set.seed(1)
@@ -21,6 +25,8 @@
 #' b
 #' summary(b)
 #' b[1:2]
+#' b[c(1, 1, 2)]$ids
+#' rev(b)
 #' parts <- split(b, 0.5)
 #' length(parts$train)
 #' head(as.data.frame(b), 2)

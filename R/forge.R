@@ -77,8 +77,9 @@ list_part <- function(object, part, call, name, missing_ok) {
 }
 
 # The features of a data frame, n x d: by the blueprint of the fit, if it has one and the data are not features already.
+# For a fit without names, all columns but those that as.data.frame() adds to the features of bags.
 frame_features <- function(object, data, call, name) {
-  if (is.null(object$features)) return(numeric_columns(data[setdiff(names(data), "truth")], name, call))
+  if (is.null(object$features)) return(numeric_columns(data[setdiff(names(data), c("bag", "label", "truth"))], name, call))
   wanted <- object$blueprint$columns
   if (is.null(wanted) || !all(wanted %in% names(data)) && all(object$features %in% names(data)))
     return(numeric_columns(pick_columns(data, object$features, call, name), name, call))

@@ -6,7 +6,7 @@
 #'
 #' @section Formats:
 #' \describe{
-#'   \item{`"csv"`}{one row an instance with columns `bag`, `label`, `truth` (if known), and one a feature}
+#'   \item{`"csv"`}{one row per instance with columns `bag`, `label`, `truth` (if known), and one for each feature}
 #'   \item{`"svm"`}{one line an instance, `instance:bag:label index:value index:value ...`, with features that are 0 left
 #'     out: the format in which Andrews et al. (2002) gave their fox, tiger and elephant; text after `#` is ignored}
 #'   \item{`"arff"`}{relational ARFF of Weka: one row a bag, with its id, a relational attribute that holds its instances,
