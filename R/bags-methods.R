@@ -1,12 +1,13 @@
 #' Work with bags
 #'
-#' `length()` is the number of bags; `[` takes bags by number, id or logical, in the order asked for; `c()` puts bags
-#' together; `split()` divides them by whole bags; `as.matrix()` and `as.data.frame()` give the
-#' instances back in the order in which they came.
+#' `length()` is the number of bags; `[` takes bags by number, id or logical, in the order asked
+#' for; `c()` puts bags together; `split()` divides them by whole bags; `as.matrix()` and
+#' `as.data.frame()` give the instances back in the order in which they came.
 #'
-#' A bag that is taken more than once, as in a bootstrap, is as many bags: `b[c("u", "u")]` has the ids `u` and `u.1`,
-#' by [make.unique()]. `rev(b)`, `head(b)` and `sample(b, replace = TRUE)` work as for any vector. Bags that are taken in
-#' the order in which they are keep the order of their instances; otherwise instances come bag by bag.
+#' A bag that is taken more than once, as in a bootstrap, is as many bags: `b[c("u", "u")]` has
+#' the ids `u` and `u.1`, by [make.unique()]. `rev(b)`, `head(b)` and `sample(b, replace = TRUE)`
+#' work as for any vector. Bags that are taken in the order in which they are keep the order of
+#' their instances; otherwise instances come bag by bag.
 #'
 #' @param x,object [bags()].
 #' @param i bags to keep: numbers, ids, or logicals.
@@ -16,8 +17,8 @@
 #' @param drop,row.names,optional ignored.
 #' @param ... for `c()`, further bags; otherwise ignored.
 #' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d.
-#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one for each feature, from which [bags()] makes the
-#'   same bags again. `summary()`: a data frame with one row per bag.
+#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one for each feature, from
+#'   which [bags()] makes the same bags again. `summary()`: a data frame with one row per bag.
 #' @name bags-methods
 #' @examples
 #' set.seed(1)

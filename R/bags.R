@@ -14,50 +14,60 @@
 #' unless they carry the bags' ids as names.
 #'
 #' @section Truth:
-#' A column named `truth` of a data frame holds the labels of the instances, as in the data frame that
-#' `as.data.frame()` makes of bags: it is taken as `truth` and never as a feature, whether the data come as a data frame,
-#' by a formula (also by its `.`), or from a file. So `bags(as.data.frame(b), "bag", "label")` gives `b` again. There are
-#' two exceptions: a formula that names `truth` on its right side makes it a feature, and `truth = ` something else
-#' leaves the column out. `predict()` ignores it. Columns that a model has added, such as `.score` and `.pred_class` of
-#' [augment()], are left out of the features with a warning, unless a formula names them.
+#' A column named `truth` of a data frame holds the labels of the instances, as in the data frame
+#' that `as.data.frame()` makes of bags: it is taken as `truth` and never as a feature, whether
+#' the data come as a data frame, by a formula (also by its `.`), or from a file. So
+#' `bags(as.data.frame(b), "bag", "label")` gives `b` again. There are two exceptions: a formula
+#' that names `truth` on its right side makes it a feature, and `truth = ` something else leaves
+#' the column out. `predict()` ignores it. Columns that a model has added, such as `.score` and
+#' `.pred_class` of [augment()], are left out of the features with a warning, unless a formula
+#' names them.
 #'
 #' @section Classes of columns:
-#' Numbers, logicals (0 and 1), matrices of numbers (one feature for each of their columns) and factors become features.
-#' `integer64` is converted exactly, and refused where a number is beyond 2^53. Every other class is refused with an
-#' error that names the column: dates, times, `difftime`, `units`, labelled codes, `hexmode` and text have numbers that
-#' depend on an origin, a unit or a table, so that you must say what you mean, by `as.numeric()` or `factor()`. Ids of bags
-#' may be of any class whose values differ as text.
+#' Numbers, logicals (0 and 1), matrices of numbers (one feature for each of their columns) and
+#' factors become features. `integer64` is converted exactly, and refused where a number is beyond
+#' 2^53. Every other class is refused with an error that names the column: dates, times,
+#' `difftime`, `units`, labelled codes, `hexmode` and text have numbers that depend on an origin,
+#' a unit or a table, so that you must say what you mean, by `as.numeric()` or `factor()`. Ids of
+#' bags may be of any class whose values differ as text.
 #'
 #' @section Factors and formula terms:
-#' A factor gives one feature for each of its levels, which is 1 for instances of that level and 0 for others, named by
-#' column and level; there is no intercept and no reference level. A factor with contrasts of its own (`contrasts(f) <-`)
-#' gives those instead. Levels without an instance are kept.
+#' A factor gives one feature for each of its levels, which is 1 for instances of that level and 0
+#' for others, named by column and level; there is no intercept and no reference level. A factor
+#' with contrasts of its own (`contrasts(f) <-`) gives those instead. Levels without an instance
+#' are kept.
 #'
-#' The right side of a formula has the terms of [stats::model.matrix()] with the same coding: columns, `.`, interactions,
-#' and the functions `I`, `log`, `log2`, `log10`, `log1p`, `exp`, `expm1`, `sqrt`, `abs`, `sign`, `round`, `floor`,
-#' `ceiling`, `trunc`, `pmin`, `pmax`, `ifelse`, `is.na`, the trigonometric ones, arithmetic and comparisons, `as.numeric`,
-#' `as.integer`, `as.character`, `as.factor`, `factor`, `ordered`, `cut` (with its breaks), `scale`, `poly`, and `ns` and
-#' `bs` of the package splines. All others are refused, as are variables that are no columns: compute such a column first.
+#' The right side of a formula has the terms of [stats::model.matrix()] with the same coding:
+#' columns, `.`, interactions, and the functions `I`, `log`, `log2`, `log10`, `log1p`, `exp`,
+#' `expm1`, `sqrt`, `abs`, `sign`, `round`, `floor`, `ceiling`, `trunc`, `pmin`, `pmax`, `ifelse`,
+#' `is.na`, the trigonometric ones, arithmetic and comparisons, `as.numeric`, `as.integer`,
+#' `as.character`, `as.factor`, `factor`, `ordered`, `cut` (with its breaks), `scale`, `poly`, and
+#' `ns` and `bs` of the package splines. All others are refused, as are variables that are no
+#' columns: compute such a column first.
 #'
 #' Levels, codings, centres and knots are kept with the bags and with every fit to them, so that
-#' `predict(fit, new_data)` gives new data the features of the training data. A level that the training data did not
-#' have is an error that names it. To make *bags* of new data in the same way, say `like = ` the fit or the training bags:
-#' bags with knots of their own are refused by `predict()`.
+#' `predict(fit, new_data)` gives new data the features of the training data. A level that the
+#' training data did not have is an error that names it. To make *bags* of new data in the same
+#' way, say `like = ` the fit or the training bags: bags with knots of their own are refused by
+#' `predict()`.
 #'
 #' @section Missing values:
-#' By default a missing value is an error that names the first one. `na.action = na.omit` leaves out instances with a
-#' missing feature, id or label, as [stats::lm()] does. A bag that loses all its instances is dropped, with a warning that
-#' names it. `na.action(b)` gives the numbers of the instances left out. `na.exclude` does the same, because a fit keeps no
-#' training data: after either of them, `predict()` returns `NA` for instances of new data with missing values, one
-#' row for each row given, and for bags that have no other instances. Infinite values are always refused.
+#' By default a missing value is an error that names the first one. `na.action = na.omit` leaves
+#' out instances with a missing feature, id or label, as [stats::lm()] does. A bag that loses all
+#' its instances is dropped, with a warning that names it. `na.action(b)` gives the numbers of the
+#' instances left out. `na.exclude` does the same, because a fit keeps no training data: after
+#' either of them, `predict()` returns `NA` for instances of new data with missing values, one row
+#' for each row given, and for bags that have no other instances. Infinite values are always
+#' refused.
 #'
 #' @section Sparse features:
-#' A sparse matrix of the package Matrix, such as a `dgCMatrix`, with one row per instance, stays sparse in the bags.
-#' [sil()] (but not with functions of your own), [mi_svm()] with the linear kernel and [miles()] work on it without
-#' making it dense; [mmdl()] makes dense the instances of positive bags only, for its clusters. All other methods make it
-#' dense and give the same results as for a dense matrix. Where that would take more than 1 GB they stop with
-#' an error that says how much it would be; `options(fumi.max_dense = 4)` allows 4 GB. `as.matrix()` and plots keep to the
-#' same limit. `read_bags(sparse = TRUE)` reads files of `index:value`.
+#' A sparse matrix of the package Matrix, such as a `dgCMatrix`, with one row per instance, stays
+#' sparse in the bags. [sil()] (but not with functions of your own), [mi_svm()] with the linear
+#' kernel and [miles()] work on it without making it dense; [mmdl()] makes dense the instances of
+#' positive bags only, for its clusters. All other methods make it dense and give the same results
+#' as for a dense matrix. Where that would take more than 1 GB they stop with an error that says
+#' how much it would be; `options(fumi.max_dense = 4)` allows 4 GB. `as.matrix()` and plots keep
+#' to the same limit. `read_bags(sparse = TRUE)` reads files of `index:value`.
 #'
 #' @param x the instances: a numeric matrix, sparse matrix or data frame with one row per
 #'   instance (n x d); a list of such matrices, one for each bag; an array of images
@@ -70,14 +80,17 @@
 #' @param label the labels, one for each bag or one for each instance, or, for a data frame,
 #'   the name of a column. See below.
 #' @param positive the label that means "contains a target".
-#' @param truth optional labels of the instances themselves (length n), or, for a data frame, the name of a column; kept
-#'   for evaluation only: no method looks at them. See below.
+#' @param truth optional labels of the instances themselves (length n), or, for a data frame, the
+#'   name of a column; kept for evaluation only: no method looks at them. See below.
 #' @param image_dim height and width, if an instance is an image stored column by
 #'   column; found by itself for an array.
 #' @param data for a formula: a data frame.
-#' @param na.action what to do with missing values: `na.fail`, `na.omit` or `na.exclude`. See below.
-#' @param like for a data frame or a formula: bags or a fit whose levels, codings and knots are to be used. See below.
-#' @param block for a `big.matrix`: number of instances to read at a time. `NULL`: as many as take 64 MB.
+#' @param na.action what to do with missing values: `na.fail`, `na.omit` or `na.exclude`. See
+#'   below.
+#' @param like for a data frame or a formula: bags or a fit whose levels, codings and knots are to
+#'   be used. See below.
+#' @param block for a `big.matrix`: number of instances to read at a time. `NULL`: as many as take
+#'   64 MB.
 #' @param ... passed on to the method; an unknown argument is an error.
 #'
 #' @return An object of class `bags`. Instances keep the order in which they were
@@ -271,7 +284,8 @@ check_na_action <- function(na.action, call = rlang::caller_env()) {
   stop_fumi("`na.action` must be na.fail, na.omit or na.exclude, not ", describe(na.action), ".", call = call)
 }
 
-# Instances with a feature, bag or label of their own that is missing are left out, and bags of which none is left.
+# Instances with a feature, bag or label of their own that is missing are left out, and bags of
+# which none is left.
 omit_missing <- function(given, action, call) {
   n <- ncol(given$x)
   rows <- missing_columns(given$x)
@@ -429,7 +443,8 @@ warn_copies <- function(x, given, call = rlang::caller_env()) {
   }
 }
 
-# Columns that predict() and augment() have added to a data frame: no features, unless a formula names them.
+# Columns that predict() and augment() have added to a data frame: no features, unless a formula
+# names them.
 said_by_models <- function(x, named, call = rlang::caller_env()) {
   said <- setdiff(grep("^[.](bag|instance|score|prob|weight|atom|resid|pred_.*)$", names(x), value = TRUE), named)
   if (length(said))

@@ -1,13 +1,15 @@
-# How the columns of a data frame become features: the levels and codings of its factors, and the terms of a
-# formula with what they learnt from the training data, such as knots. A blueprint is plain data, which a fit keeps:
+# How the columns of a data frame become features: the levels and codings of its factors, and the
+# terms of a formula with what they learnt from the training data, such as knots. A blueprint is
+# plain data, which a fit keeps:
 #   columns     the columns of the data frame that are read
 #   coding      for each factor a matrix, levels x features
 #   terms       the right side of the formula as text; NULL where each column stands for itself
 #   variables   the variables of the terms as text, as new data need them
 # It is NULL where each feature is a numeric column.
 
-# The functions that a formula may use. They work on one row at a time, or (the last ones) keep what they need of the
-# training data. No other is run, so that a fit does not depend on what else is loaded, nor a file of a fit on code.
+# The functions that a formula may use. They work on one row at a time, or (the last ones) keep
+# what they need of the training data. No other is run, so that a fit does not depend on what else
+# is loaded, nor a file of a fit on code.
 term_functions <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "<", ">", "<=", ">=", "==", "!=", "&", "|", "!", "c",
                     "list", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs", "sign", "sin", "cos",
                     "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor", "ceiling", "round", "trunc", "pmin",
@@ -46,7 +48,8 @@ factor_coding <- function(f) {
   matrix(as.double(coding), nrow(coding), dimnames = list(levels(f), as.character(named)))
 }
 
-# For the right side of a formula, `.` being the columns in `dot`: list(data, blueprint), data with the columns it reads.
+# For the right side of a formula, `.` being the columns in `dot`: list(data, blueprint), data
+# with the columns it reads.
 formula_blueprint <- function(formula, data, dot, call) {
   refuse <- function(...) stop_fumi("`x` must have ", ..., ".", class = "column", call = call)
   failed <- function(e) refuse("a right side that can be computed, but: ", conditionMessage(e))
@@ -58,14 +61,16 @@ formula_blueprint <- function(formula, data, dot, call) {
     if (!is.null(odd)) refuse(odd)
   }
   columns <- unique(unlist(lapply(labels, all.vars)))
-  if (all(vapply(labels, is.name, NA))) return(list(data = data[columns], blueprint = column_blueprint(data[columns])))
-  blueprint <- list(columns = columns, terms = paste("~", paste(attr(terms, "term.labels"), collapse = " + ")))
-  frame <- tryCatch(suppressWarnings(stats::model.frame(text_terms(blueprint$terms), term_data(data[columns], call),
-                                                        na.action = stats::na.pass)), error = failed)
+  data <- data[columns]
+  if (all(vapply(labels, is.name, NA))) return(list(data = data, blueprint = column_blueprint(data)))
+  text <- paste("~", paste(attr(terms, "term.labels"), collapse = " + "))
+  blueprint <- list(columns = columns, terms = text)
+  look <- function() stats::model.frame(text_terms(text), term_data(data, call), na.action = stats::na.pass)
+  frame <- tryCatch(suppressWarnings(look()), error = failed)
   blueprint$coding <- lapply(frame[vapply(frame, is.factor, NA)], factor_coding)
   blueprint$variables <- vapply(as.list(attr(attr(frame, "terms"), "predvars"))[-1], expression_text, "")
-  if (!is.null(is_blueprint(blueprint))) refuse("terms that can be kept as text, but ", blueprint$terms, " cannot")
-  list(data = data[columns], blueprint = blueprint)
+  if (!is.null(is_blueprint(blueprint))) refuse("terms that can be kept as text, but ", text, " cannot")
+  list(data = data, blueprint = blueprint)
 }
 
 # What in a term or a variable of a formula is not allowed, in words; NULL if nothing is.
@@ -83,8 +88,8 @@ odd_names <- function(expression, columns, functions = term_functions) {
 
 # Exact to the last digit.
 expression_text <- function(expression) {
-  paste(deparse(expression, 500L, control = c("keepNA", "keepInteger", "niceNames", "showAttributes", "digits17")),
-        collapse = " ")
+  exact <- c("keepNA", "keepInteger", "niceNames", "showAttributes", "digits17")
+  paste(deparse(expression, 500L, control = exact), collapse = " ")
 }
 
 text_terms <- function(text) {
@@ -121,11 +126,13 @@ expand_frame <- function(data, blueprint, name, call) {
 
 check_levels <- function(f, coding, column, name, call) {
   if (!is.factor(f) && !is.character(f))
-    stop_fumi("`", name, "` must have a factor in its column ", column, ", not ", describe(f), ".", class = "type", call = call)
+    stop_fumi("`", name, "` must have a factor in its column ", column, ", not ", describe(f), ".",
+              class = "type", call = call)
   new <- setdiff(unique(as.character(f)), c(rownames(coding), NA))
   if (length(new))
-    stop_fumi("`", name, "` must have no levels in ", column, " that the fit has not seen (", enumerate(rownames(coding), 5),
-              "), but it has ", enumerate(new), ".", class = "level", call = call)
+    stop_fumi("`", name, "` must have no levels in ", column, " that the fit has not seen (",
+              enumerate(rownames(coding), 5), "), but it has ", enumerate(new), ".", class = "level",
+              call = call)
   factor(as.character(f), rownames(coding))
 }
 
@@ -136,14 +143,15 @@ code_factor <- function(f, coding, column, name, call) {
 }
 
 expand_terms <- function(data, blueprint, name, call) {
-  failed <- function(e) stop_fumi("`", name, "` must have columns for `", blueprint$terms, "`, but: ", conditionMessage(e), ".",
-                                  class = "column", call = call)
+  failed <- function(e) stop_fumi("`", name, "` must have columns for `", blueprint$terms, "`, but: ",
+                                  conditionMessage(e), ".", class = "column", call = call)
   terms <- text_terms(blueprint$terms)
   attr(terms, "predvars") <- as.call(c(quote(list), lapply(blueprint$variables, str2lang)))
   frame <- tryCatch(stats::model.frame(terms, data, na.action = stats::na.pass), error = failed)
   frame[] <- Map(function(variable, label) {
     coding <- blueprint$coding[[label]]
-    if (is.null(coding)) term_numbers(variable, label, name, call) else check_levels(variable, coding, label, name, call)
+    if (is.null(coding)) term_numbers(variable, label, name, call)
+    else check_levels(variable, coding, label, name, call)
   }, frame, names(frame))
   x <- stats::model.matrix(terms, frame, contrasts.arg = blueprint$coding)
   structure(x[, colnames(x) != "(Intercept)", drop = FALSE], assign = NULL, contrasts = NULL)
@@ -153,7 +161,8 @@ term_numbers <- function(variable, label, name, call) {
   if (is.logical(variable)) return(variable + 0)
   oldClass(variable) <- setdiff(oldClass(variable), c("poly", "ns", "bs", "basis"))
   if (!has_numbers(variable))
-    stop_fumi("`", name, "` must have numbers or a factor in ", label, ", not ", describe(variable), ".", class = "type", call = call)
+    stop_fumi("`", name, "` must have numbers or a factor in ", label, ", not ", describe(variable), ".",
+              class = "type", call = call)
   numbers_of(variable, label, call)
 }
 

@@ -8,7 +8,8 @@ is_transposed <- function(name) paste0(" (instances are rows: is `", name, "` tr
 # `missing_ok`: whether missing values may stay for `na.action` to treat.
 as_columns <- function(x, name, call = rlang::caller_env(), missing_ok = FALSE) {
   if (is.data.frame(x)) x <- numeric_columns(x, name, call)
-  if (inherits(x, "Matrix")) return(check_finite_columns(sparse_columns(x, name, call), name, call, missing_ok))
+  if (inherits(x, "Matrix"))
+    return(check_finite_columns(sparse_columns(x, name, call), name, call, missing_ok))
   if (length(dim(x)) %in% 2:3 && is.object(x)) x <- numbers_of(x, paste0("`", name, "`"), call)
   if (!(is.numeric(x) || is.logical(x)) || !length(dim(x)) %in% 2:3)
     stop_fumi("`", name, "` must be a numeric matrix with one row per instance, a data frame, ",
@@ -26,7 +27,8 @@ check_finite_columns <- function(x, name, call = rlang::caller_env(), missing_ok
   values <- if (is_sparse(x)) x@x else x
   largest <- if (missing_ok) max(abs(range(values, 0, na.rm = TRUE))) else largest_value(values)
   if (is.finite(largest)) return(x)
-  bad <- if (is_sparse(x)) sparse_places(x, !is.finite(values)) else which(!is.finite(x), arr.ind = TRUE)
+  bad <- if (is_sparse(x)) sparse_places(x, !is.finite(values))
+         else which(!is.finite(x), arr.ind = TRUE)
   kind <- if (anyNA(values) && !missing_ok) "missing value" else "infinite value"
   stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind, if (nrow(bad) > 1) "s",
             ", the first in instance ", bad[1, 2], ", feature ", c(rownames(x)[bad[1, 1]], bad[1, 1])[1],
@@ -43,7 +45,8 @@ numeric_columns <- function(x, name, call) {
               enumerate(paste0(odd, " (", vapply(x[odd], class_words, ""), ")")),
               if (length(odd) > 1) " are not" else " is not", ": `as.numeric()` or `factor()` says what is meant.",
               class = "type", call = call)
-  x[] <- Map(function(column, label) numbers_of(column, paste0("`", name, "`, column ", label), call), x, names(x))
+  what <- paste0("`", name, "`, column ", names(x))
+  x[] <- Map(function(column, what) numbers_of(column, what, call), x, what)
   as.matrix(x)
 }
 
@@ -60,8 +63,8 @@ class_words <- function(x) {
 
 # ---- classes ---------------------------------------------------------------------------------------
 
-# Classes that leave no doubt what the numbers under them mean. Those of dates, times, units and codes
-# are not among them: their numbers depend on an origin, a unit or a table.
+# Classes that leave no doubt what the numbers under them mean. Those of dates, times, units and
+# codes are not among them: their numbers depend on an origin, a unit or a table.
 harmless_classes <- c("AsIs", "ts", "mts", "table", "xtabs", "matrix", "array", "integer64")
 
 has_numbers <- function(x) {
@@ -79,10 +82,11 @@ numbers_of <- function(x, what, call) {
   x
 }
 
-# An integer64 of the package bit64 has its 64 bits where R sees a double: its upper half with the sign, and its
-# lower half without.
+# An integer64 of the package bit64 has its 64 bits where R sees a double: its upper half with the
+# sign, and its lower half without.
 int64_halves <- function(x) {
-  words <- readBin(writeBin(as.vector(unclass(x)), raw(), endian = "little"), "integer", 2 * length(x), endian = "little")
+  bytes <- writeBin(as.vector(unclass(x)), raw(), endian = "little")
+  words <- readBin(bytes, "integer", 2 * length(x), endian = "little")
   words <- matrix(ifelse(is.na(words), -2^31, words), 2)
   missing <- words[2, ] == -2^31 & words[1, ] == 0
   high <- replace(words[2, ], missing, NA)

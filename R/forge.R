@@ -1,7 +1,7 @@
 # New data in the features of a fit.
 
-# list(x d x n, order, bag ids in the user's order, omitted): `omitted` are the rows of the data given that have a
-# missing value and are not in x, list(rows, bag), NULL without.
+# list(x d x n, order, bag ids in the user's order, omitted): `omitted` are the rows of the data
+# given that have a missing value and are not in x, list(rows, bag), NULL without.
 forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new_data") {
   if (inherits(new_data, "bags")) return(forge_bags(object, new_data, bag, call, name))
   missing_ok <- !is.null(object$na_action)
@@ -51,8 +51,9 @@ leave_out_missing <- function(object, x, bag, name, call) {
   list(x = columns_for(object, x, call), order = seq_len(ncol(x)), bag = bag, omitted = omitted)
 }
 
-# Predictions (a data frame or a matrix with one row for each instance scored, or for `level = "bag"` a data frame
-# with one row for each of their bags) with rows of NA for what had a missing value, in the order given.
+# Predictions (a data frame or a matrix with one row for each instance scored, or for `level =
+# "bag"` a data frame with one row for each of their bags) with rows of NA for what had a missing
+# value, in the order given.
 pad_omitted <- function(said, new, level = "instance") {
   if (is.null(new$omitted)) return(said)
   n <- length(new$bag) + length(new$omitted$rows)
@@ -76,10 +77,14 @@ list_part <- function(object, part, call, name, missing_ok) {
   match_features(object, as_columns(x, name, call, missing_ok), call, name)
 }
 
-# The features of a data frame, n x d: by the blueprint of the fit, if it has one and the data are not features already.
-# For a fit without names, all columns but those that as.data.frame() adds to the features of bags.
+# The features of a data frame, n x d: by the blueprint of the fit, if it has one and the data are
+# not features already. For a fit without names, all columns but those that as.data.frame() adds
+# to the features of bags.
 frame_features <- function(object, data, call, name) {
-  if (is.null(object$features)) return(numeric_columns(data[setdiff(names(data), c("bag", "label", "truth"))], name, call))
+  if (is.null(object$features)) {
+    own <- setdiff(names(data), c("bag", "label", "truth"))
+    return(numeric_columns(data[own], name, call))
+  }
   wanted <- object$blueprint$columns
   if (is.null(wanted) || !all(wanted %in% names(data)) && all(object$features %in% names(data)))
     return(numeric_columns(pick_columns(data, object$features, call, name), name, call))
@@ -111,20 +116,21 @@ match_features <- function(object, x, call, name = "new_data") {
   x
 }
 
-# Bags that were made by other terms or levels than the fit have features of the same names with other meanings.
+# Bags that were made by other terms or levels than the fit have features of the same names with
+# other meanings.
 check_same_terms <- function(object, b, call, name) {
   ours <- object$blueprint
   theirs <- b$blueprint
   if (is.null(ours) || is.null(theirs) || identical(ours, theirs)) return(invisible())
   way_out <- "give the data frame itself, or make the bags with `like = ` the fit."
   if (!identical(ours$variables, theirs$variables))
-    stop_fumi("`", name, "` must have terms with the knots and centres of the fit, but these bags have others of their own: ", way_out,
-              class = "blueprint", call = call)
+    stop_fumi("`", name, "` must have terms with the knots and centres of the fit, but these bags ",
+              "have others of their own: ", way_out, class = "blueprint", call = call)
   for (column in names(theirs$coding)) {
     new <- setdiff(rownames(theirs$coding[[column]]), rownames(ours$coding[[column]]))
     if (length(new) && column %in% names(ours$coding))
-      stop_fumi("`", name, "` must have no levels in ", column, " that the fit has not seen, but it has ", enumerate(new), ": ",
-                way_out, class = "level", call = call)
+      stop_fumi("`", name, "` must have no levels in ", column, " that the fit has not seen, but ",
+                "it has ", enumerate(new), ": ", way_out, class = "level", call = call)
   }
 }
 

@@ -1,5 +1,6 @@
-# Sparse features: a dgCMatrix of the package Matrix, d x N with one column per instance. Methods whose
-# work on instances is linear take it as it is; the others get a dense matrix, if that is not too large.
+# Sparse features: a dgCMatrix of the package Matrix, d x N with one column per instance. Methods
+# whose work on instances is linear take it as it is; the others get a dense matrix, if that is
+# not too large.
 
 is_sparse <- function(x) inherits(x, "dgCMatrix")
 
@@ -18,14 +19,15 @@ sparse_places <- function(x, which) {
   cbind(row = x@i + 1L, col = rep(seq_len(ncol(x)), diff(x@p)))[which, , drop = FALSE]
 }
 
-# Stops where dense columns would take more memory than the user allows. `what` says for what they must be dense.
+# Stops where dense columns would take more memory than the user allows. `what` says for what they
+# must be dense.
 check_dense <- function(n_features, n_instances, what, call) {
   size <- 8 * n_features * n_instances / 2^30
   limit <- check_number(getOption("fumi.max_dense", 1), "fumi.max_dense", above = 0, call = call)
   if (size > limit)
-    stop_fumi("`x` must be dense for ", what, ", but ", n_instances, " instances of ", n_features, " features would take ",
-              signif(size, 3), " GB, more than the ", limit, " GB of `options(fumi.max_dense = )`.", class = "memory",
-              call = call)
+    stop_fumi("`x` must be dense for ", what, ", but ", n_instances, " instances of ", n_features,
+              " features would take ", signif(size, 3), " GB, more than the ", limit,
+              " GB of `options(fumi.max_dense = )`.", class = "memory", call = call)
 }
 
 # Columns as doubles.
@@ -52,12 +54,13 @@ scores_sparse <- function(object) {
 # Numbers that a matrix holds in memory.
 n_stored <- function(x) if (is_sparse(x)) 1.5 * length(x@x) else length(x)
 
-# One over the norm of each column, 0 for a column of zeros. Divided by the largest value first, so that
-# squares neither overflow nor vanish.
+# One over the norm of each column, 0 for a column of zeros. Divided by the largest value first,
+# so that squares neither overflow nor vanish.
 sparse_unit_scale <- function(x) {
   column <- rep(seq_len(ncol(x)), diff(x@p))
   largest <- vapply(split(abs(x@x), factor(column, seq_len(ncol(x)))), max, 0, 0)
-  norm <- largest * sqrt(as.vector(rowsum(c((x@x / largest[column])^2, numeric(ncol(x))), c(column, seq_len(ncol(x))))))
+  squares <- c((x@x / largest[column])^2, numeric(ncol(x)))
+  norm <- largest * sqrt(as.vector(rowsum(squares, c(column, seq_len(ncol(x))))))
   unname(ifelse(norm >= .Machine$double.xmin, 1 / norm, 0))
 }
 
@@ -70,8 +73,12 @@ instance_rows <- function(x, normalize) {
 }
 
 # X'Y and XY' as dense matrices, whichever is sparse.
-cross <- function(x, y = x) if (is_sparse(x) || is_sparse(y)) as.matrix(Matrix::crossprod(x, y)) else crossprod(x, y)
-cross_rows <- function(x, y = x) if (is_sparse(x) || is_sparse(y)) as.matrix(Matrix::tcrossprod(x, y)) else tcrossprod(x, y)
+cross <- function(x, y = x) {
+  if (is_sparse(x) || is_sparse(y)) as.matrix(Matrix::crossprod(x, y)) else crossprod(x, y)
+}
+cross_rows <- function(x, y = x) {
+  if (is_sparse(x) || is_sparse(y)) as.matrix(Matrix::tcrossprod(x, y)) else tcrossprod(x, y)
+}
 
 row_squares <- function(x) if (is_sparse(x)) Matrix::rowSums(x^2) else rowSums(x^2)
 

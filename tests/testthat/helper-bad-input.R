@@ -115,7 +115,7 @@ data_cases <- function(method) {
     list("squares that overflow", "scale", "x", x * 1e160, bag, label, normalize = "none"),
     list("a sparse matrix", "ok", "", sparse, bag, label),
     list("a factor column", "ok", "", data.frame(a = gl(3, 4), b = 1:12), bag, label),
-    list("a formula with terms", "ok", "", mi(y, id) ~ poly(a, 2) + exp(b), d),
+    list("a formula with terms", "ok", "", bags(mi(y, id) ~ poly(a, 2) + exp(b), data = d)),
     list("integers", "ok", "", matrix(as.integer(10 * x), 12), bag, label),
     list("logicals", "ok", "", cbind(x > 0, TRUE), bag, label),
     list("a data frame", "ok", "", d, "id", "y"),
