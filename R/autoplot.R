@@ -69,6 +69,7 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
   n_bags <- check_count(n_bags, "n_bags")
   n_instances <- check_count(n_instances, "n_instances")
   if (length(object) == 0) stop_fumi("`object` must have at least one bag to plot.", class = "empty")
+  object <- dense_bags(object, "a plot")
   shown <- c(utils::head(which(object$label), n_bags), utils::head(which(!object$label), n_bags))
   columns <- unlist(lapply(shown, function(j) utils::head(which(object$bag == j), n_instances)))
   bag <- object$bag[columns]

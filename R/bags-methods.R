@@ -1,19 +1,24 @@
 #' Work with bags
 #'
-#' `length()` is the number of bags, `[` takes bags by number, id or logical (each
-#' once, in the order in which they are), `c()` puts bags together, `split()` divides them by whole bags, `as.matrix()` and `as.data.frame()` give the
-#' instances back in the order in which they came.
+#' `length()` is the number of bags; `[` takes bags by number, id or logical, in the order asked
+#' for; `c()` puts bags together; `split()` divides them by whole bags; `as.matrix()` and
+#' `as.data.frame()` give the instances back in the order in which they came.
+#'
+#' A bag that is taken more than once, as in a bootstrap, is as many bags: `b[c("u", "u")]` has
+#' the ids `u` and `u.1`, by [make.unique()]. `rev(b)`, `head(b)` and `sample(b, replace = TRUE)`
+#' work as for any vector. Bags that are taken in the order in which they are keep the order of
+#' their instances; otherwise instances come bag by bag.
 #'
 #' @param x,object [bags()].
 #' @param i bags to keep: numbers, ids, or logicals.
-#' @param f for `split()`: a vector with one entry a bag, as in [base::split()]; or one number
+#' @param f for `split()`: a vector with one entry per bag, as in [base::split()]; or one number
 #'   between 0 and 1, the share of bags for training, drawn at random within each label, which
 #'   gives a list with `train` and `test`.
 #' @param drop,row.names,optional ignored.
 #' @param ... for `c()`, further bags; otherwise ignored.
 #' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d.
-#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one a feature.
-#'   `summary()`: a data frame with one row a bag.
+#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one for each feature, from
+#'   which [bags()] makes the same bags again. `summary()`: a data frame with one row per bag.
 #' @name bags-methods
 #' @examples
 #' set.seed(1)
@@ -21,6 +26,8 @@
 #' b
 #' summary(b)
 #' b[1:2]
+#' b[c(1, 1, 2)]$ids
+#' rev(b)
 #' parts <- split(b, 0.5)
 #' length(parts$train)
 #' head(as.data.frame(b), 2)
@@ -57,7 +64,18 @@ length.bags <- function(x) length(x$ids)
 #' @export
 `[.bags` <- function(x, i) {
   if (missing(i)) return(x)
-  take_columns(x, which(x$bag %in% bag_index(x, i)))
+  i <- bag_index(x, i)
+  if (!is.unsorted(i, strictly = TRUE)) return(take_columns(x, which(x$bag %in% i)))
+  repeat_bags(x, i)
+}
+
+# Bags in another order than they are in, or more than once: bag by bag.
+repeat_bags <- function(x, i) {
+  by_user <- order(x$order)
+  members <- split(by_user, factor(x$bag[by_user], seq_along(x$ids)))[i]
+  mine <- unlist(members, use.names = FALSE)
+  rebuild_bags(x, x$x[, mine, drop = FALSE], rep(seq_along(i), lengths(members)), make.unique(x$ids[i]), x$label[i],
+               seq_along(mine), x$truth[mine], x$cell[mine])
 }
 
 # Bags of the instances in the columns `mine`.
@@ -80,6 +98,7 @@ rebuild_bags <- function(x, columns, code, ids, label, position, truth = NULL, c
   x["order"] <- list(as.integer(position[order]))
   x["truth"] <- list(truth[order])
   x$cell <- cell[order]
+  x$na.action <- NULL
   x
 }
 
@@ -90,13 +109,13 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
     if (length(unknown))
       stop_fumi("`", name, "` must name bags that are there, but there is no bag ", enumerate(unknown), ".",
                 class = "subscript", call = call)
-    return(match(unique(i), x$ids))
+    return(match(i, x$ids))
   }
   if (is.logical(i) && length(i) == n && !anyNA(i)) return(which(i))
   if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 && max(i, 0) > 0)
     stop_fumi("`", name, "` must be numbers between 1 and ", n, ", ids, or one logical a bag, not ", describe(i), ".",
               class = "subscript", call = call)
-  unique(seq_len(n)[i])
+  seq_len(n)[i]
 }
 
 #' @rdname bags-methods
@@ -120,7 +139,7 @@ check_combinable <- function(parts, call = rlang::caller_env()) {
   for (b in parts) {
     if (!inherits(b, "bags"))
       stop_fumi("`...` must all be bags, but one is ", describe(b), ".", class = "type", call = call)
-    for (part in c("classes", "features", "image_dim"))
+    for (part in c("classes", "features", "image_dim", "blueprint"))
       if (!identical(b[[part]], first[[part]]))
         stop_fumi("`...` must agree in their ", part, ", but they do not.", class = "combine", call = call)
     if (nrow(b$x) != nrow(first$x))
@@ -150,7 +169,7 @@ split.bags <- function(x, f, drop = FALSE, ...) {
 
 #' @rdname bags-methods
 #' @export
-as.matrix.bags <- function(x, ...) t(in_user_order(x, x$x))
+as.matrix.bags <- function(x, ...) t(in_user_order(x, dense_columns(x$x, "`as.matrix()`")))
 
 #' @rdname bags-methods
 #' @export

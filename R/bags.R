@@ -1,7 +1,7 @@
 #' Bags of instances
 #'
 #' `bags()` is the one door through which data enter the package. It takes data
-#' as they come (a matrix, a data frame, a list of matrices, an array of images,
+#' as they come (a matrix, a sparse matrix, a data frame, a list of matrices, an array of images,
 #' or a formula), checks them once, and returns the one class that every method
 #' of the package works on. `as_bags()` is another name for it.
 #'
@@ -13,23 +13,84 @@
 #' Labels given for each bag are in the order in which the bags first appear,
 #' unless they carry the bags' ids as names.
 #'
-#' @param x the instances: a numeric matrix or data frame with one row an
-#'   instance (n x d); a list of such matrices, one a bag; an array of images
+#' @section Truth:
+#' A column named `truth` of a data frame holds the labels of the instances, as in the data frame
+#' that `as.data.frame()` makes of bags: it is taken as `truth` and never as a feature, whether
+#' the data come as a data frame, by a formula (also by its `.`), or from a file. So
+#' `bags(as.data.frame(b), "bag", "label")` gives `b` again. There are two exceptions: a formula
+#' that names `truth` on its right side makes it a feature, and `truth = ` something else leaves
+#' the column out. `predict()` ignores it. Columns that a model has added, such as `.score` and
+#' `.pred_class` of [augment()], are left out of the features with a warning, unless a formula
+#' names them.
+#'
+#' @section Classes of columns:
+#' Numbers, logicals (0 and 1), matrices of numbers (one feature for each of their columns) and
+#' factors become features. `integer64` is converted exactly, and refused where a number is beyond
+#' 2^53. Every other class is refused with an error that names the column: dates, times,
+#' `difftime`, `units`, labelled codes, `hexmode` and text have numbers that depend on an origin,
+#' a unit or a table, so that you must say what you mean, by `as.numeric()` or `factor()`. Ids of
+#' bags may be of any class whose values differ as text.
+#'
+#' @section Factors and formula terms:
+#' A factor gives one feature for each of its levels, which is 1 for instances of that level and 0
+#' for others, named by column and level; there is no intercept and no reference level. A factor
+#' with contrasts of its own (`contrasts(f) <-`) gives those instead. Levels without an instance
+#' are kept.
+#'
+#' The right side of a formula has the terms of [stats::model.matrix()] with the same coding:
+#' columns, `.`, interactions, and the functions `I`, `log`, `log2`, `log10`, `log1p`, `exp`,
+#' `expm1`, `sqrt`, `abs`, `sign`, `round`, `floor`, `ceiling`, `trunc`, `pmin`, `pmax`, `ifelse`,
+#' `is.na`, the trigonometric ones, arithmetic and comparisons, `as.numeric`, `as.integer`,
+#' `as.character`, `as.factor`, `factor`, `ordered`, `cut` (with its breaks), `scale`, `poly`, and
+#' `ns` and `bs` of the package splines. All others are refused, as are variables that are no
+#' columns: compute such a column first.
+#'
+#' Levels, codings, centres and knots are kept with the bags and with every fit to them, so that
+#' `predict(fit, new_data)` gives new data the features of the training data. A level that the
+#' training data did not have is an error that names it. To make *bags* of new data in the same
+#' way, say `like = ` the fit or the training bags: bags with knots of their own are refused by
+#' `predict()`.
+#'
+#' @section Missing values:
+#' By default a missing value is an error that names the first one. `na.action = na.omit` leaves
+#' out instances with a missing feature, id or label, as [stats::lm()] does. A bag that loses all
+#' its instances is dropped, with a warning that names it. `na.action(b)` gives the numbers of the
+#' instances left out. `na.exclude` does the same, because a fit keeps no training data: after
+#' either of them, `predict()` returns `NA` for instances of new data with missing values, one row
+#' for each row given, and for bags that have no other instances. Infinite values are always
+#' refused.
+#'
+#' @section Sparse features:
+#' A sparse matrix of the package Matrix, such as a `dgCMatrix`, with one row per instance, stays
+#' sparse in the bags. [sil()] (but not with functions of your own), [mi_svm()] with the linear
+#' kernel and [miles()] work on it without making it dense; [mmdl()] makes dense the instances of
+#' positive bags only, for its clusters. All other methods make it dense and give the same results
+#' as for a dense matrix. Where that would take more than 1 GB they stop with an error that says
+#' how much it would be; `options(fumi.max_dense = 4)` allows 4 GB. `as.matrix()` and plots keep
+#' to the same limit. `read_bags(sparse = TRUE)` reads files of `index:value`.
+#'
+#' @param x the instances: a numeric matrix, sparse matrix or data frame with one row per
+#'   instance (n x d); a list of such matrices, one for each bag; an array of images
 #'   (height x width x n); or a formula `mi(label, bag) ~ .`. A file-backed `big.matrix` of the
-#'   package bigmemory has one *column* an instance, and is not loaded but read block by block,
+#'   package bigmemory has one *column* per instance, and is not loaded but read block by block,
 #'   in each iteration of [dlfumi()] and in `predict()`: it gives [bag_shards()].
 #' @param bag the bag of each instance: a vector of length n, or, for a data
 #'   frame, the name of a column. For a list it defaults to the names of the
 #'   list.
-#' @param label the labels, one a bag or one an instance, or, for a data frame,
+#' @param label the labels, one for each bag or one for each instance, or, for a data frame,
 #'   the name of a column. See below.
 #' @param positive the label that means "contains a target".
-#' @param truth optional labels of the instances themselves (length n), kept for
-#'   evaluation only: no method looks at them.
+#' @param truth optional labels of the instances themselves (length n), or, for a data frame, the
+#'   name of a column; kept for evaluation only: no method looks at them. See below.
 #' @param image_dim height and width, if an instance is an image stored column by
 #'   column; found by itself for an array.
 #' @param data for a formula: a data frame.
-#' @param block for a `big.matrix`: number of instances to read at a time. `NULL`: as many as take 64 MB.
+#' @param na.action what to do with missing values: `na.fail`, `na.omit` or `na.exclude`. See
+#'   below.
+#' @param like for a data frame or a formula: bags or a fit whose levels, codings and knots are to
+#'   be used. See below.
+#' @param block for a `big.matrix`: number of instances to read at a time. `NULL`: as many as take
+#'   64 MB.
 #' @param ... passed on to the method; an unknown argument is an error.
 #'
 #' @return An object of class `bags`. Instances keep the order in which they were
@@ -39,7 +100,8 @@
 #' @seealso [bags-methods] for what can be done with bags, [bags.SpatRaster()] for rasters,
 #'   [read_bags()] for files, [sim_bags()] to make some, [dlfumi()] to learn from them.
 #' @examples
-#' x <- matrix(rnorm(60), nrow = 12)
+#' set.seed(1)
+#' x <- matrix(rexp(60), nrow = 12)
 #' b <- bags(x, bag = rep(1:4, each = 3), label = c(1, 1, 0, 0))
 #' b
 #' length(b)
@@ -48,6 +110,32 @@
 #'                 found = rep(c("yes", "no"), each = 6))
 #' bags(d, bag = "box", label = "found", positive = "yes")
 #' bags(mi(found, box) ~ ., data = d, positive = "yes")
+#'
+#' # The truth about instances, and a data frame made of bags
+#' d$truth <- rep(c("yes", "no", "no", "no"), 3) == "yes" & d$found == "yes"
+#' b <- bags(d, bag = "box", label = "found", positive = "yes")
+#' identical(bags(as.data.frame(b), "bag", "label"), b)
+#'
+#' # A factor: one feature for each level
+#' d$colour <- factor(rep(c("red", "green", "blue"), 4))
+#' head(as.matrix(bags(mi(found, box) ~ X1 + colour, data = d, positive = "yes")), 3)
+#'
+#' # Formula terms, whose centres and knots new data get too
+#' fit <- sil(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d, positive = "yes")
+#' predict(fit, d[1:3, ])
+#' bags(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d[1:6, ], positive = "yes", like = fit)
+#'
+#' # Missing values
+#' d$X1[2] <- NA
+#' fit <- sil(mi(found, box) ~ X1 + X2, data = d, positive = "yes", na.action = na.omit)
+#' predict(fit, d[1:3, ])
+#'
+#' # Sparse features
+#' if (requireNamespace("Matrix", quietly = TRUE)) {
+#'   sparse <- Matrix::rsparsematrix(12, 1000, 0.05)
+#'   b <- bags(sparse, bag = rep(1:4, each = 3), label = c(1, 1, 0, 0))
+#'   sil(b)
+#' }
 #' @export
 bags <- function(x, ...) UseMethod("bags")
 
@@ -57,30 +145,38 @@ as_bags <- function(x, ...) bags(x, ...)
 
 #' @rdname bags
 #' @export
-bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL) {
+bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL,
+                         na.action = stats::na.fail) {
   check_dots_empty(..., known = names(formals()))
   if (rlang::is_string(x))
     stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.", class = "type")
   if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
-  new_bags(as_columns(x, "x"), bag, label, positive, truth, image_dim)
+  action <- check_na_action(na.action)
+  new_bags(as_columns(x, "x", missing_ok = action != "fail"), bag, label, positive, truth, image_dim, action)
 }
 
 #' @rdname bags
 #' @export
-bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL) {
+bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL,
+                            na.action = stats::na.fail, like = NULL) {
   check_dots_empty(..., known = names(formals()))
-  taken <- c(column_name(x, bag, "bag"), column_name(x, label, "label"),
-             column_name(x, truth, "truth"))
+  action <- check_na_action(na.action)
+  x <- plain_frame(x)
+  taken <- c(column_name(x, bag, "bag"), column_name(x, label, "label"))
+  if (is.null(truth) && "truth" %in% setdiff(names(x), taken)) truth <- "truth"
+  taken <- c(taken, column_name(x, truth, "truth"), "truth")
   pick <- function(value, name) if (is.null(column_name(x, value, name))) value else x[[value]]
-  warn_copies(x[setdiff(names(x), taken)], list(bag = bag, label = label))
-  new_bags(as_columns(x[setdiff(names(x), taken)], "x"), pick(bag, "bag"),
-           pick(label, "label"), positive, pick(truth, "truth"), image_dim)
+  features <- x[setdiff(names(x), c(taken, said_by_models(x, taken)))]
+  warn_copies(features, list(bag = bag, label = label, truth = truth))
+  made <- frame_columns(features, column_blueprint(features), like, "x", action)
+  new_bags(made$x, pick(bag, "bag"), pick(label, "label"), positive, pick(truth, "truth"), image_dim, action,
+           made$blueprint)
 }
 
 #' @rdname bags
 #' @export
 bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NULL,
-                      image_dim = NULL) {
+                      image_dim = NULL, na.action = stats::na.fail) {
   if (length(dim(x))) as_columns(x, "x")           # refuses a list with dimensions
   check_dots_empty(..., known = names(formals()))
   if (missing(label)) stop_fumi("`label` must be given.")
@@ -88,48 +184,70 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
   if (length(bag) != length(x))
     stop_fumi("`bag` must give one id for each of the ", length(x), " elements of the list, not ",
               length(bag), ".")
+  bag <- value_names(bag)
   if (anyDuplicated(bag))
     stop_fumi("`bag` must give each element of the list an id of its own, but ",
               describe(bag[duplicated(bag)][1]), " is there twice.")
-  columns <- stack_columns(x)
+  action <- check_na_action(na.action)
+  columns <- stack_columns(x, missing_ok = action != "fail")
   if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
   if (length(label) == length(x) && is.null(names(label))) names(label) <- bag
-  new_bags(columns$x, rep(bag, columns$size), label, positive, truth, image_dim)
+  new_bags(columns$x, rep(bag, columns$size), label, positive, truth, image_dim, action)
 }
 
 #' @rdname bags
 #' @export
-bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim = NULL) {
+bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim = NULL,
+                         na.action = stats::na.fail, like = NULL) {
   check_dots_empty(..., known = names(formals()))
   if (missing(data) || !is.data.frame(data))
     stop_fumi("`data` must be a data frame when `x` is a formula, not ",
               if (missing(data)) "missing" else describe(data), ".")
   call <- rlang::current_env()
+  action <- check_na_action(na.action)
+  data <- plain_frame(data)
   lacking <- function(e) stop_fumi("`x` must have columns of `data` on its left side, but: ",
                                    conditionMessage(e), ".", class = "column", call = call)
   response <- if (length(x) == 3) tryCatch(eval(x[[2]], data, environment(x)), simpleError = lacking)
   if (!inherits(response, "mi"))
     stop_fumi("`x` must be a formula `mi(label, bag) ~ features`, not `",
               paste(deparse(x), collapse = " "), "`.")
+  named <- all.vars(x[[3]])
+  if (is.null(truth) && "truth" %in% setdiff(names(data), c(named, all.vars(x[[2]])))) truth <- "truth"
   taken <- column_name(data, truth, "truth")
   if (!is.null(taken)) truth <- data[[taken]]
-  features <- setdiff(formula_features(x, data), taken)
-  new_bags(as_columns(data[features], "data"), mi_bag(response), mi_label(response),
-           positive, truth, image_dim)
+  hidden <- c(taken, "truth", if ("." %in% named) said_by_models(data, c(named, all.vars(x[[2]]))))
+  right <- formula_blueprint(x, data, setdiff(names(data), setdiff(hidden, named)), call)
+  made <- frame_columns(right$data, right$blueprint, like, "data", action)
+  new_bags(made$x, mi_bag(response), mi_label(response), positive, truth, image_dim, action, made$blueprint)
 }
 
 #' @rdname bags
 #' @export
 bags.bags <- function(x, ...) {
-  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim"))
+  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim", "na.action"))
   x
+}
+
+# The features of a data frame as columns, by its own blueprint or by that of `like`.
+frame_columns <- function(data, blueprint, like, name, action, call = rlang::caller_env()) {
+  if (!is.null(like)) {
+    blueprint <- blueprint_of(like, call)
+    lacking <- setdiff(blueprint$columns, names(data))
+    if (length(lacking))
+      stop_fumi("`", name, "` must have the columns of `like`, but it lacks ", enumerate(lacking), ".", class = "column",
+                call = call)
+  }
+  x <- if (nrow(data) && length(data)) expand_frame(data, blueprint, name, call) else as.matrix(data)
+  list(x = as_columns(x, name, call, missing_ok = action != "fail"), blueprint = blueprint)
 }
 
 # The canonical form. `x` is d x N with instances in columns; instances of
 # positive bags come first, so that the core sees one contiguous block of each
 # kind; `order` undoes it: column j is the user's instance `order[j]`.
-new_bags <- function(x, bag, label, positive, truth, image_dim, call = rlang::caller_env()) {
+new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail", blueprint = NULL,
+                     call = rlang::caller_env()) {
   if (missing(bag) || missing(label))
     stop_fumi("`bag` and `label` must both be given, but `", if (missing(bag)) "bag" else "label", "` is missing.",
               call = call)
@@ -137,79 +255,65 @@ new_bags <- function(x, bag, label, positive, truth, image_dim, call = rlang::ca
     stop_fumi("`x` must have at least one instance and one feature, not ", ncol(x), " and ",
               nrow(x), ".", class = "empty", call = call)
   image_dim <- check_image_dim(image_dim, nrow(x), call)
-  bag <- check_bag(bag, ncol(x), call, nrow(x))
-  parsed <- parse_label(label, positive, "label", call)
-  y <- label_by_bag(parsed$is_positive, names(label), bag, call)
+  given <- list(x = x, bag = comparable_values(bag), label = comparable_values(label), truth = truth)
+  if (action != "fail") given <- omit_missing(given, action, call)
+  x <- given$x
+  bag <- check_bag(given$bag, ncol(x), call, nrow(x))
+  parsed <- parse_label(given$label, positive, "label", call)
+  y <- label_by_bag(parsed$is_positive, names(given$label), bag, call)
+  truth <- given$truth
   if (!is.null(truth)) truth <- check_truth(truth, parsed$classes, bag, y, call)
 
   order <- order(!y[bag$code])
   if (is.unsorted(order)) x <- x[, order, drop = FALSE]
-  structure(
-    list(x = x, n_positive = sum(y[bag$code]), bag = bag$code[order], ids = bag$ids, label = y,
-         classes = parsed$classes, order = order, truth = truth[order], image_dim = image_dim,
-         features = rownames(x)),
-    class = "bags")
+  b <- list(x = x, n_positive = sum(y[bag$code]), bag = bag$code[order], ids = bag$ids, label = y,
+            classes = parsed$classes, order = order, truth = truth[order], image_dim = image_dim,
+            features = rownames(x))
+  b$blueprint <- blueprint
+  b$na.action <- given$omitted
+  structure(b, class = "bags")
 }
 
-# ---- instances ---------------------------------------------------------------
+# ---- missing values ----------------------------------------------------------
 
-# What may be behind a wrong size or type, for messages.
-no_columns <- " (the name of a column is for a data frame)"
-is_transposed <- function(name) paste0(" (instances are rows: is `", name, "` transposed?)")
-
-# Any numeric container of instances as d x N doubles, one instance a column.
-as_columns <- function(x, name, call = rlang::caller_env()) {
-  if (is.data.frame(x)) x <- numeric_columns(x, name, call)
-  if (inherits(x, "Matrix"))
-    stop_fumi("`", name, "` must be a dense matrix, not a ", class(x)[1], ": `as.matrix()` makes one of ",
-              format(structure(8 * prod(dim(x)), class = "object_size"), units = "auto"), ".",
-              class = "type", call = call)
-  if (!(is.numeric(x) || is.logical(x)) || !length(dim(x)) %in% 2:3)
-    stop_fumi("`", name, "` must be a numeric matrix with one row an instance, a data frame, ",
-              "a list of matrices, or an array of images, not ",
-              if (length(dim(x)) %in% 2:3) paste0("a matrix of type ", typeof(x)) else describe(x),
-              if (is.numeric(x) && is.null(dim(x))) " (one row of a matrix stays a matrix with `drop = FALSE`)", ".",
-              class = "type", call = call)
-  if (length(dim(x)) == 2) x <- t(x) else x <- matrix(x, prod(dim(x)[1:2]), dim(x)[3])
-  storage.mode(x) <- "double"
-  dimnames(x) <- if (!is.null(rownames(x))) list(rownames(x), NULL)
-  check_finite_columns(x, name, call)
+check_na_action <- function(na.action, call = rlang::caller_env()) {
+  known <- list(fail = stats::na.fail, omit = stats::na.omit, exclude = stats::na.exclude)
+  same <- vapply(names(known), function(name)
+    identical(na.action, known[[name]]) || identical(na.action, paste0("na.", name)), NA)
+  if (any(same)) return(names(known)[same])
+  stop_fumi("`na.action` must be na.fail, na.omit or na.exclude, not ", describe(na.action), ".", call = call)
 }
 
-check_finite_columns <- function(x, name, call = rlang::caller_env()) {
-  if (is.finite(largest_value(x))) return(x)
-  bad <- which(!is.finite(x), arr.ind = TRUE)
-  kind <- if (anyNA(x)) "missing value" else "infinite value"
-  stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind, if (nrow(bad) > 1) "s",
-            ", the first in instance ", bad[1, 2], ", feature ", c(rownames(x)[bad[1, 1]], bad[1, 1])[1], ".",
-            class = "nonfinite", call = call)
+# Instances with a feature, bag or label of their own that is missing are left out, and bags of
+# which none is left.
+omit_missing <- function(given, action, call) {
+  n <- ncol(given$x)
+  rows <- missing_columns(given$x)
+  for (part in c("bag", "label")) if (length(given[[part]]) == n) rows <- union(rows, which(is.na(given[[part]])))
+  if (!length(rows) || length(given$bag) != n) return(given)
+  id <- value_names(given$bag)
+  gone <- setdiff(id, c(id[-rows], NA))
+  ids <- unique(id[!is.na(id)])
+  if (length(given$label) != n) {
+    if (is.null(names(given$label)) && length(given$label) == length(ids)) names(given$label) <- ids
+    if (!is.null(names(given$label))) given$label <- given$label[!names(given$label) %in% gone]
+  } else given$label <- given$label[-rows]
+  given$x <- given$x[, -rows, drop = FALSE]
+  given$bag <- if (is.factor(given$bag)) droplevels(given$bag[-rows]) else given$bag[-rows]
+  if (length(given$truth) == n) given$truth <- given$truth[-rows]
+  if (!ncol(given$x))
+    stop_fumi("`x` must have an instance without a missing value, but none of the ", n, " is.", class = "empty", call = call)
+  if (length(gone))
+    warn_fumi("`na.action` leaves no instance of ", length(gone), " bags, which are dropped: ", enumerate(gone), ".",
+              class = "empty_bag", call = call)
+  given$omitted <- structure(sort(rows), class = action)
+  given
 }
 
-numeric_columns <- function(x, name, call) {
-  ok <- vapply(x, function(v) (is.numeric(v) || is.logical(v)) && !is.factor(v), NA)
-  if (!all(ok))
-    stop_fumi("`", name, "` must have numeric feature columns, but ",
-              enumerate(paste0(names(x), " (", vapply(x, function(v) class(v)[1], ""), ")")[!ok]),
-              if (sum(!ok) > 1) " are not." else " is not.", class = "type", call = call)
-  as.matrix(x)
-}
-
-# A list of matrices, one a bag, side by side.
-stack_columns <- function(x, call = rlang::caller_env()) {
-  if (length(x) == 0)
-    stop_fumi("`x` must hold at least one bag, but the list is empty.", class = "empty", call = call)
-  parts <- lapply(seq_along(x), function(i) as_columns(x[[i]], paste0("x[[", i, "]]"), call))
-  empty <- which(vapply(parts, ncol, 1L) == 0)
-  if (length(empty))
-    stop_fumi("`x[[", empty[1], "]]` must have at least one instance, not 0.", class = "empty", call = call)
-  d <- vapply(parts, nrow, 1L)
-  if (any(d != d[1]))
-    stop_fumi("`x` must have the same features in each bag, but bag 1 has ", d[1], " and bag ",
-              which(d != d[1])[1], " has ", d[d != d[1]][1], ".", call = call)
-  names <- lapply(parts, rownames)
-  if (!all(vapply(names, identical, NA, names[[1]])))
-    stop_fumi("`x` must have the same feature names in the same order in each bag.", call = call)
-  list(x = do.call(cbind, parts), size = vapply(parts, ncol, 1L))
+# Columns with a missing value.
+missing_columns <- function(x) {
+  if (is_sparse(x)) return(unique(sparse_places(x, is.na(x@x))[, "col"]))
+  if (anyNA(x)) which(colSums(is.na(x)) > 0) else integer()
 }
 
 # ---- bags and labels ---------------------------------------------------------
@@ -227,22 +331,16 @@ check_bag <- function(bag, n, call, n_features = NULL) {
               enumerate(setdiff(levels(bag), levels(droplevels(bag)))), ".",
               class = "empty_bag", call = call)
   name <- value_names(bag)
+  if (is.object(bag) && length(unique(name)) < length(unique(bag)))
+    stop_fumi("`bag` must differ as text where it differs, but ids of class ", class(bag)[1], " do not: `as.character()` ",
+              "or `format()` makes text of them.", class = "type", call = call)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
 }
 
-# Ids and labels as text, the same whatever the options of the session.
-value_names <- function(x) {
-  if (!is.numeric(x)) return(as.character(x))
-  whole <- all(x == round(x), na.rm = TRUE)
-  replace(number_text(if (whole) "%.0f" else "%.15g", x + 0), is.na(x), NA)
-}
-
-# sprintf() for one that reads it back: with a decimal point also where C was told of another.
-number_text <- function(format, x) sub(",", ".", sprintf(format, x), fixed = TRUE)
-
 # Two-valued labels as logicals, with the names of both classes, negative first.
 parse_label <- function(label, positive, name, call) {
+  label <- comparable_values(label)
   if (!is.atomic(label) || is.null(label) || length(label) == 0)
     stop_fumi("`", name, "` must be a vector of labels, not ", describe(label), ".", call = call)
   if (anyNA(label))
@@ -303,6 +401,7 @@ check_truth <- function(truth, classes, bag, y, call) {
   if (length(truth) != length(bag$code))
     stop_fumi("`truth` must have one value for each of the ", length(bag$code), " instances, not ",
               length(truth), ".", call = call)
+  truth <- comparable_values(truth)
   own <- !is.logical(truth) && all(value_names(truth) %in% classes)
   is_target <- parse_label(truth, if (own) classes[2], "truth", call)$is_positive
   odd <- which(is_target & !y[bag$code])
@@ -344,15 +443,14 @@ warn_copies <- function(x, given, call = rlang::caller_env()) {
   }
 }
 
-# Feature columns of `mi(label, bag) ~ a + b` or `~ .` or `~ . - a`.
-formula_features <- function(formula, data, call = rlang::caller_env()) {
-  features <- attr(stats::terms(formula, data = data), "term.labels")
-  names <- gsub("^`|`$", "", features)
-  if (!all(names %in% names(data)))
-    stop_fumi("`x` must have plain columns of `data` on its right side, but ",
-              enumerate(setdiff(names, names(data))), " is none: transform the column first.",
-              class = "column", call = call)
-  names
+# Columns that predict() and augment() have added to a data frame: no features, unless a formula
+# names them.
+said_by_models <- function(x, named, call = rlang::caller_env()) {
+  said <- setdiff(grep("^[.](bag|instance|score|prob|weight|atom|resid|pred_.*)$", names(x), value = TRUE), named)
+  if (length(said))
+    warn_fumi("`x` has columns that a model said, which are left out of the features: ", enumerate(said), ".",
+              class = "augmented", call = call)
+  said
 }
 
 # ---- what a fitter needs ------------------------------------------------------
@@ -366,5 +464,5 @@ check_both_labels <- function(b, call = rlang::caller_env()) {
 
 # A vector or matrix with one entry or column an instance, back in the user's order.
 in_user_order <- function(b, values) {
-  if (is.matrix(values)) values[, order(b$order), drop = FALSE] else values[order(b$order)]
+  if (length(dim(values)) == 2) values[, order(b$order), drop = FALSE] else values[order(b$order)]
 }

@@ -129,12 +129,13 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE, call 
 # on the scale of the fit that they are from.
 given_scores <- function(object, b) {
   instance <- training_scores(object, b)
-  own <- if (has_bag_function(object)) score_bags(object, b$x, b$bag) else pool_codes(instance, b$bag)
+  own <- if (has_bag_function(object)) score_bags(object, columns_for(object, b$x), b$bag) else pool_codes(instance, b$bag)
   list(instance = instance, own = own, raw = own, bag = b$bag, positive = b$label)
 }
 
 training_scores <- function(object, b) {
-  if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order] else score_instances(object, b$x)
+  if (inherits(b, "bag_shards")) score_shards(object, b, score_instances)[b$order]
+  else score_instances(object, columns_for(object, b$x))
 }
 
 has_bag_function <- function(object) !is.null(utils::getS3method("score_bags", class(object)[1], optional = TRUE))

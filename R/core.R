@@ -2,7 +2,9 @@
 
 # One factor an instance, which the core applies as it reads X.
 instance_scale <- function(x, normalize) {
-  if (normalize == "unit") .Call(ffi_unit_scale, x) else rep(1, ncol(x))
+  if (normalize != "unit") rep(1, ncol(x))
+  else if (is_sparse(x)) sparse_unit_scale(x)
+  else .Call(ffi_unit_scale, x)
 }
 
 # Which inner loops the core may run at most, as fumi_choose_kernel() takes it; 0: any.
@@ -73,12 +75,14 @@ check_status <- function(status, call = rlang::caller_env(2)) {
 }
 
 # What every fitter needs of its bags: both labels, memory, something to learn from, and squares
-# that do not overflow. `copies` of the instances and `more` doubles are what the method holds at once.
-check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, call = rlang::caller_env()) {
+# that do not overflow. `copies` of the instances and `more` doubles are what the method holds at once. A method takes
+# bags in parts or sparse features as they are where it says so.
+check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, sparse = FALSE, call = rlang::caller_env()) {
   if (inherits(b, "bag_shards") && !shards)
     stop_fumi("`x` must be in memory as a whole for this method, not a bag_shards.", class = "type", call = call)
   check_both_labels(b, call)
-  check_memory(8 * (copies * length(b$x) + more), call)
+  if (!sparse) b <- dense_bags(b, call = call)
+  check_memory(8 * (copies * n_stored(b$x) + more), call)
   facts <- if (inherits(b, "bag_shards")) b else instance_facts(b)
   for (kind in c("positive", "negative"))
     if (!facts$nonzero[[kind]])
@@ -96,7 +100,10 @@ instance_facts <- function(b) {
 }
 
 # range() would copy x.
-largest_value <- function(x) max(x, 0, -min(x, 0))
+largest_value <- function(x) {
+  if (is_sparse(x)) x <- x@x
+  max(x, 0, -min(x, 0))
+}
 
 # Squares (normalize "none") and norms must not overflow.
 check_largest <- function(x, name, normalize, call) {
@@ -170,7 +177,8 @@ in_positive <- function(b) seq_along(b$bag) <= b$n_positive
 # optimum where a solver stops, depend on that order; so the user's makes no difference. Equal
 # instances go by all the instances of their bags.
 sort_instances <- function(b) {
-  mixture <- colSums(b$x * cos(seq_len(nrow(b$x))))
+  direction <- cos(seq_len(nrow(b$x)))
+  mixture <- if (is_sparse(b$x)) drop(cross(b$x, direction)) else colSums(b$x * direction)
   place <- sprintf("%012.1f", rank(mixture))
   contents <- vapply(split(place, b$bag), function(part) paste(sort(part), collapse = " "), "")
   sorted <- order(!in_positive(b), mixture, rank(contents, ties.method = "first")[b$bag])
@@ -188,7 +196,7 @@ sort_instances <- function(b) {
 # positive where `positive` is TRUE.
 linear_classifier <- function(x, positive, type, cost, ...) {
   weight <- length(positive) / (2 * c(positive = sum(positive), negative = sum(!positive)))
-  fit <- LiblineaR::LiblineaR(x, factor(ifelse(positive, "positive", "negative")), type = type, cost = cost,
+  fit <- LiblineaR::LiblineaR(liblinear_rows(x), factor(ifelse(positive, "positive", "negative")), type = type, cost = cost,
                               bias = 1, wi = weight, ...)
   sign <- if (fit$ClassNames[1] == "positive") 1 else -1
   list(weights = sign * unname(fit$W[1, seq_len(ncol(x))]), bias = sign * fit$W[[1, ncol(x) + 1]])

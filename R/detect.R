@@ -135,7 +135,7 @@ target_basis <- function(target, stats, center_target) {
 # ---- arguments ---------------------------------------------------------------
 
 as_instances <- function(x, name = "x", call = rlang::caller_env()) {
-  if (inherits(x, "bags")) in_user_order(x, x$x) else as_columns(x, name, call)
+  dense_columns(if (inherits(x, "bags")) in_user_order(x, x$x) else as_columns(x, name, call), "a detector", call)
 }
 
 as_background <- function(background, x, ..., call = rlang::caller_env()) {
@@ -273,6 +273,7 @@ make_background <- function(x, name, whitener = whiteners, ridge = 1e-2, energy 
 background_columns <- function(x, name, call) {
   x <- if (inherits(x, "bags")) x$x[, !in_positive(x), drop = FALSE]
        else as_columns(x, name, call)
+  x <- dense_columns(x, "a background", call)
   if (ncol(x) >= 2 && nrow(x) >= 1) return(x)
   stop_fumi("`", name, "` must have at least two background instances and one feature, not ",
             ncol(x), " and ", nrow(x), ".", class = "empty", call = call)

@@ -122,7 +122,7 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
   gram <- if (is.null(spec$kernel)) 0 else 2 * length(b$bag)^2
-  check_trainable(b, spec$normalize, copies = 1, more = gram)
+  b <- check_trainable(b, spec$normalize, copies = 1, more = gram)
   fit <- dmil_bridge(b, spec, progress)
   size <- length(b$bag) * (if (is.null(spec$kernel)) nrow(b$x) else length(b$bag))
   calibrate_fit(fit, b, spec$calibrate, function(b) dmil_bridge(b, spec, FALSE),

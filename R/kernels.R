@@ -41,7 +41,7 @@ kernlab_kernel <- function(kernel) {
 }
 
 gram_matrix <- function(kernel, x, call) {
-  gram <- kernlab::kernelMatrix(kernlab_kernel(kernel), x)
+  gram <- if (is_sparse(x)) cross_rows(x) else kernlab::kernelMatrix(kernlab_kernel(kernel), x)
   if (all(is.finite(gram))) return(gram)
   stop_fumi("`kernel` must be finite for all pairs of instances, but it is not.", class = "scale", call = call)
 }
@@ -49,8 +49,8 @@ gram_matrix <- function(kernel, x, call) {
 # Squared distances of the rows of `x` to those of `y`, by cross products: no loop over features.
 # What cancellation leaves of coinciding rows is 0.
 squared_distances <- function(x, y = x) {
-  norms <- outer(rowSums(x^2), rowSums(y^2), "+")
-  distance <- norms - 2 * tcrossprod(x, y)
+  norms <- outer(row_squares(x), row_squares(y), "+")
+  distance <- norms - 2 * cross_rows(x, y)
   distance[distance < 1e-13 * norms] <- 0
   distance
 }

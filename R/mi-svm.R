@@ -90,7 +90,8 @@ mi_svm <- function(x, ..., type = c("mi", "MI"), kernel = "linear", kpar = list(
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
-  check_trainable(b, spec$normalize, copies = 2, more = length(b$bag)^2)
+  b <- check_trainable(b, spec$normalize, copies = 2, more = length(b$bag)^2,
+                       sparse = identical(spec$kernel, "linear"))
   fit <- mi_svm_bridge(b, spec, progress)
   calibrate_fit(fit, b, spec$calibrate, function(b) mi_svm_bridge(b, spec, FALSE),
                 work = length(b$bag)^2 * (nrow(b$x) + 50 * fit$n_iter), progress)
@@ -107,7 +108,7 @@ check_class_weights <- function(x, call = rlang::caller_env()) {
 
 mi_svm_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   b <- sort_instances(b)
-  x <- t(b$x) * instance_scale(b$x, spec$normalize)
+  x <- instance_rows(b$x, spec$normalize)
   kernel <- spec[c("kernel", "kpar")]
   names(kernel) <- c("name", "kpar")
   if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma))
@@ -123,7 +124,7 @@ mi_svm_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
 # What scores need: one vector for the linear kernel, the support vectors otherwise.
 fold_svm <- function(fit, x, kernel) {
   if (identical(kernel$name, "linear"))
-    return(list(weights = drop(crossprod(x, fit$alpha)), bias = fit$bias))
+    return(list(weights = drop(cross(x, fit$alpha)), bias = fit$bias))
   used <- which(fit$alpha != 0)
   list(support = t(x[used, , drop = FALSE]), alpha = fit$alpha[used], bias = fit$bias)
 }
@@ -233,7 +234,7 @@ score_instances.mi_svm <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
   scale <- instance_scale(x, object$normalize)
   model <- object$model
-  if (!is.null(model$weights)) return(drop(crossprod(x, model$weights)) * scale + model$bias)
+  if (!is.null(model$weights)) return(drop(cross(x, model$weights)) * scale + model$bias)
   if (ncol(x) == 0) return(numeric())
   drop(kernlab::kernelMult(kernlab_kernel(object$kernel), t(x) * scale, t(model$support), model$alpha)) +
     model$bias

@@ -25,6 +25,8 @@ mi <- function(label, bag) {
   if (length(label) != length(bag))
     stop_fumi("`label` and `bag` must have one value an instance each, not ", length(label), " and ",
               length(bag), " values.")
+  label <- comparable_values(label)
+  bag <- comparable_values(bag)
   label_values <- if (is.factor(label)) levels(label) else sort(unique(label))
   bag_values <- if (is.factor(bag)) levels(bag) else sort(unique(bag))
   structure(cbind(label = match(label, label_values), bag = match(bag, bag_values)),

@@ -49,12 +49,14 @@ NULL
 #' @rdname new_mil_model
 #' @export
 new_mil_model <- function(method, b, ...) {
-  structure(
-    list(..., method = method, features = b$features, n_features = nrow(b$x),
-         image_dim = b$image_dim, classes = b$classes, bag = in_user_order(b, b$ids[b$bag]),
-         n_bags = c(positive = sum(b$label), negative = sum(!b$label)),
-         rng_kind = RNGkind(), version = as.character(utils::packageVersion("fumi"))),
-    class = c(method, "mil_model"))
+  object <- list(
+    ..., method = method, features = b$features, n_features = nrow(b$x), image_dim = b$image_dim,
+    classes = b$classes, bag = in_user_order(b, b$ids[b$bag]),
+    n_bags = c(positive = sum(b$label), negative = sum(!b$label)),
+    rng_kind = RNGkind(), version = as.character(utils::packageVersion("fumi")))
+  object$blueprint <- b$blueprint
+  object$na_action <- oldClass(b$na.action)
+  structure(object, class = c(method, "mil_model"))
 }
 
 #' @rdname new_mil_model
@@ -158,7 +160,7 @@ plot.mil_model <- function(x, ...) {
 residuals.mil_model <- function(object, new_data, ...) {
   reconstruction <- fitted(object, new_data, ...)
   new <- forge(object, new_data, NULL)
-  t(new$x[, order(new$order), drop = FALSE]) - reconstruction
+  pad_omitted(t(new$x[, order(new$order), drop = FALSE]), new) - reconstruction
 }
 
 #' @rdname mil_model-methods

@@ -53,17 +53,17 @@ miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
-  check_trainable(b, spec$normalize, copies = 2, more = 3 * length(b$bag)^2)
+  b <- check_trainable(b, spec$normalize, copies = 2, more = 3 * length(b$bag)^2, sparse = TRUE)
   fit <- miles_bridge(b, spec, progress)
   calibrate_fit(fit, b, spec$calibrate, function(b) miles_bridge(b, spec, FALSE),
-                work = length(b$bag) * (length(b$x) + 1000 * length(b$ids)), progress)
+                work = length(b$bag) * (n_stored(b$x) + 1000 * length(b$ids)), progress)
 }
 
 miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   bar <- task_progress(progress, "MILES", 3)
   on.exit(bar$done())
   b <- sort_instances(b)
-  x <- t(b$x) * instance_scale(b$x, spec$normalize)
+  x <- instance_rows(b$x, spec$normalize)
   distance <- squared_distances(x)
   sigma <- if (is.null(spec$sigma)) sqrt(median_square(distance)) else spec$sigma
   bar$tick("distances")
@@ -78,7 +78,7 @@ miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   place <- b$order[kept]
   kept <- kept[order(place)]
   new_mil_model(
-    "miles", b, instances = t(x[kept, , drop = FALSE]), weights = fit$weights[kept], bias = fit$bias,
+    "miles", b, instances = t(as.matrix(x[kept, , drop = FALSE])), weights = fit$weights[kept], bias = fit$bias,
     sigma = sigma, selected = sort(place), normalize = spec$normalize, spec = spec)
 }
 
@@ -93,7 +93,7 @@ embed_bags <- function(distance, bag, sigma) {
 #' @export
 score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
-  new <- t(x) * instance_scale(x, object$normalize)
+  new <- instance_rows(x, object$normalize)
   distance <- squared_distances(new, t(object$instances))
   drop(exp(-distance / object$sigma^2) %*% object$weights) + object$bias
 }
@@ -102,7 +102,7 @@ score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
 #' @export
 score_bags.miles <- function(object, x, bag, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
-  new <- t(x) * instance_scale(x, object$normalize)
+  new <- instance_rows(x, object$normalize)
   near <- exp(-squared_distances(new, t(object$instances)) / object$sigma^2)
   largest <- apply(near, 2, pool_codes, bag)
   drop(matrix(largest, ncol = ncol(near)) %*% object$weights) + object$bias

@@ -91,11 +91,11 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                combine = check_choice(combine, c("best", "average"), "combine"),
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
-  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2, sparse = TRUE)
   n_clusters <- mmdl_n_clusters(b, spec$n_clusters)
   fit <- mmdl_bridge(b, spec, n_clusters, progress)
   calibrate_fit(fit, b, spec$calibrate, function(b) mmdl_bridge(b, spec, min(n_clusters, b$n_positive), FALSE),
-                work = 100 * length(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start, progress)
+                work = 100 * n_stored(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start, progress)
 }
 
 mmdl_n_clusters <- function(b, n_clusters, call = rlang::caller_env()) {
@@ -111,7 +111,7 @@ mmdl_n_clusters <- function(b, n_clusters, call = rlang::caller_env()) {
 mmdl_bridge <- function(b, spec, n_clusters, progress, call = rlang::caller_env()) {
   b <- sort_instances(b)
   draws <- lapply(seq_len(spec$n_start), function(s) mmdl_draw(b$n_positive, n_clusters, spec))
-  x <- t(b$x) * instance_scale(b$x, spec$normalize)
+  x <- instance_rows(b$x, spec$normalize)
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
   fits <- run_starts(spec$n_start, function(s)
@@ -175,7 +175,7 @@ mmdl_run <- function(x, b, z, draws, spec, report) {
 mmdl_step <- function(state, x, b, draw, spec) {
   positive <- seq_len(b$n_positive)
   state$weights <- mmdl_train(x, state$z, state$weight, draw, spec)
-  values <- x %*% state$weights
+  values <- as.matrix(x %*% state$weights)
   best <- cluster_margin(values[positive, , drop = FALSE])
   state$z <- if (spec$assign0) assign_labels(best, b$bag[positive]) else best$cluster
   state$weight <- stats::plogis(best$value / spec$sigma)       # c_i = 1 / (1 + exp(-v_i / sigma))
@@ -185,7 +185,7 @@ mmdl_step <- function(state, x, b, draw, spec) {
 
 # The nearest k-means centre of each instance of a positive bag, the first of equals.
 kmeans_labels <- function(x, b, seed, call) {
-  positive <- t(x[seq_len(b$n_positive), , drop = FALSE])
+  positive <- dense_columns(transpose(x[seq_len(b$n_positive), , drop = FALSE]), "the clusters of `mmdl()`", call)
   out <- cluster_instances(unname(positive), rep(1, ncol(positive)), seed)
   check_status(out$status, call)
   centres <- out$centres[, seq_len(out$n_distinct), drop = FALSE]
@@ -245,7 +245,7 @@ side_weights <- function(k, single, negative_weight) {
 # min_w .5 |w|^2 + cost sum_i weight_i max(0, 1 - y_i w'x_i)^2, weights of own class and rest; the
 # first d entries of w.
 squared_hinge <- function(data, own, cost, weight, d = ncol(data)) {
-  fit <- LiblineaR::LiblineaR(data, factor(ifelse(own, "own", "rest")), type = 2, cost = cost, bias = 0,
+  fit <- LiblineaR::LiblineaR(liblinear_rows(data), factor(ifelse(own, "own", "rest")), type = 2, cost = cost, bias = 0,
                               wi = stats::setNames(weight, c("own", "rest")))
   unname(fit$W[1, seq_len(d)]) * (if (fit$ClassNames[1] == "own") 1 else -1)
 }
@@ -275,7 +275,7 @@ mmdl_objective <- function(weights, values, z, weight, spec) {
 # ---- scores ------------------------------------------------------------------------------
 
 # w_k'x, instances x classifiers
-class_values <- function(weights, x, normalize) crossprod(x, weights) * instance_scale(x, normalize)
+class_values <- function(weights, x, normalize) cross(x, weights) * instance_scale(x, normalize)
 
 #' @export
 score_instances.mmdl <- function(object, x, ..., call = rlang::caller_env()) {

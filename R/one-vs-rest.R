@@ -85,7 +85,7 @@ comparable <- function(fit, score) if (identical(fit$score_scale, "log")) log(sc
 
 # Mean and sd of the comparable scores over the instances of the negative training bags.
 negative_scale <- function(fit, b) {
-  s <- comparable(fit, score_instances(fit, b$x[, -seq_len(b$n_positive), drop = FALSE]))
+  s <- comparable(fit, score_instances(fit, columns_for(fit, b$x[, -seq_len(b$n_positive), drop = FALSE])))
   c(center = mean(s), scale = positive_sd(s))
 }
 

@@ -98,6 +98,7 @@ plot.bags <- function(x, n_bags = 3, n_instances = 8, ...) {
   n_bags <- check_count(n_bags, "n_bags")
   n_instances <- check_count(n_instances, "n_instances")
   if (length(x$ids) == 0) stop_fumi("`x` must have at least one bag to plot.", class = "empty")
+  x <- dense_bags(x, "a plot")
   shown <- c(utils::head(which(x$label), n_bags), utils::head(which(!x$label), n_bags))
   name <- paste0("bag ", x$ids, ": ", x$classes[1 + x$label])
   colour <- ifelse(x$label, target_colour, background_colour)

@@ -62,7 +62,8 @@ predict.mil_model <- function(object, new_data,
   dots <- list(...)
   if (type %in% c("codes", "reconstruction")) {
     if (inherits(new_data, "bag_shards")) return(matrix_of_shards(object, new_data, type, dots))
-    return(predict_matrix(object, forge(object, new_data, bag), type, ...))
+    new <- forge(object, new_data, bag)
+    return(pad_omitted(predict_matrix(object, new, type, ...), new))
   }
   said <- scored(object, new_data, bag, level, pool, type, ...)
   value <- switch(
@@ -73,7 +74,7 @@ predict.mil_model <- function(object, new_data,
     },
     prob = probability_columns(object, said$value, level, pool, dots),
     stats::setNames(list(said$value), paste0(".", type)))
-  data.frame(said$rows, value, check.names = FALSE)
+  pad_omitted(data.frame(said$rows, value, check.names = FALSE), said$new, level)
 }
 
 prediction_types <- c("score", "class", "prob", "weight", "codes", "reconstruction")
@@ -87,7 +88,8 @@ probability_columns <- function(object, value, level, pool, dots, call = rlang::
 
 # ---- scores ----------------------------------------------------------------------------
 
-# What all scores go through: the rows of a prediction, and the score (or for `type = "weight"` the weight) of each.
+# What all scores go through: the rows of a prediction, the score (or for `type = "weight"` the weight) of each, and
+# the data that they are of.
 scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::caller_env()) {
   in_parts <- inherits(new_data, "bag_shards")
   new <- if (in_parts) new_data else forge(object, new_data, bag, call)
@@ -98,7 +100,8 @@ scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::
   }
   if (level == "instance") {
     value <- instances(if (type == "weight") weight_instances else score_instances)
-    return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)), value = unname(value)))
+    return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)), value = unname(value),
+                new = new))
   }
   if (anyNA(ids) && length(ids))
     stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.", class = "no_bag", call = call)
@@ -110,7 +113,7 @@ scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::
            else if (!has_bag_function(object)) pool_codes(instances(), code)
            else if (in_parts) score_bags_in_parts(object, new, list(...), call)
            else with_call(score_bags, object, new$x, code[new$order], ..., .call = call)
-  list(rows = rows, value = unname(value))
+  list(rows = rows, value = unname(value), new = new)
 }
 
 # f(...), whose errors are those of `.call`.

@@ -6,7 +6,7 @@
 #'
 #' @section Formats:
 #' \describe{
-#'   \item{`"csv"`}{one row an instance with columns `bag`, `label`, `truth` (if known), and one a feature}
+#'   \item{`"csv"`}{one row per instance with columns `bag`, `label`, `truth` (if known), and one for each feature}
 #'   \item{`"svm"`}{one line an instance, `instance:bag:label index:value index:value ...`, with features that are 0 left
 #'     out: the format in which Andrews et al. (2002) gave their fox, tiger and elephant; text after `#` is ignored}
 #'   \item{`"arff"`}{relational ARFF of Weka: one row a bag, with its id, a relational attribute that holds its instances,
@@ -30,6 +30,7 @@
 #' @param positive,image_dim as in [bags()].
 #' @param bag,label for `"csv"` and `"mat"`: the names of the columns or variables, if they are others.
 #' @param data for `"mat"`: the name of the variable with the instances, if it is another.
+#' @param sparse for `"svm"`: whether to keep the features in a sparse matrix, which needs the package Matrix; see [bags()].
 #' @param ... nothing: an unknown argument is an error.
 #' @return `read_bags()`: [bags()]. `write_bags()`: the bags, invisibly.
 #' @examples
@@ -42,14 +43,16 @@
 #' unlink(file)
 #' @export
 read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NULL, bag = NULL, label = NULL,
-                      data = NULL) {
+                      data = NULL, sparse = FALSE) {
   check_dots_empty(..., known = names(formals()))
   if (!rlang::is_string(file) || !file.exists(file))
     stop_fumi("`file` must be a file or folder that exists, not ", describe(file), ".", class = "file")
   format <- check_format(file, format, c("csv", "svm", "arff", "mat", "images"))
+  sparse <- check_flag(sparse, "sparse")
+  if (sparse && format != "svm") stop_fumi("`sparse` must be FALSE for all formats but \"svm\", not TRUE for \"", format, "\".")
   switch(format, csv = read_bags_csv(file, bag, label, positive, image_dim),
          mat = read_bags_mat(file, data, bag, label, positive, image_dim),
-         svm = read_bags_svm(file, positive, image_dim), arff = read_bags_arff(file, positive, image_dim),
+         svm = read_bags_svm(file, positive, image_dim, sparse), arff = read_bags_arff(file, positive, image_dim),
          images = read_bags_images(file, positive))
 }
 
@@ -110,26 +113,26 @@ read_bags_csv <- function(file, bag, label, positive, image_dim) {
               call = rlang::caller_env())
   is_id <- names(d) == bag
   d[!is_id] <- lapply(d[!is_id], utils::type.convert, as.is = TRUE)
-  bags(d, bag = bag, label = label, truth = if ("truth" %in% names(d)) "truth", positive = positive, image_dim = image_dim)
+  bags(d, bag = bag, label = label, positive = positive, image_dim = image_dim)
 }
 
 # ---- svm -------------------------------------------------------------------------------------------
 
 svm_lines <- function(x) {
-  instances <- as.matrix(x)
   bag <- in_user_order(x, x$bag)
   id <- gsub("[:#[:space:]]", "_", x$ids)
   if (anyDuplicated(id))
     stop_fumi("`x` must have bag ids that differ without blanks, `:` and `#` for this format.", class = "file",
               call = rlang::caller_env())
-  features <- apply(instances, 1, function(v) {
+  features <- vapply(order(x$order), function(i) {
+    v <- x$x[, i]
     used <- which(v != 0 | seq_along(v) == length(v))
     paste0(used, ":", exact_text(v[used]), collapse = " ")
-  })
+  }, "")
   paste0(seq_along(bag) - 1, ":", id[bag], ":", ifelse(x$label[bag], 1, -1), " ", features)
 }
 
-read_bags_svm <- function(file, positive, image_dim) {
+read_bags_svm <- function(file, positive, image_dim, sparse, call = rlang::caller_env()) {
   lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE)))
   words <- strsplit(lines[nzchar(lines)], "[[:space:]]+")
   head <- strsplit(vapply(words, `[`, "", 1), ":", fixed = TRUE)
@@ -141,8 +144,12 @@ read_bags_svm <- function(file, positive, image_dim) {
   value <- suppressWarnings(as.numeric(vapply(pairs, `[`, "", 2)))
   if (anyNA(index) || anyNA(value) || any(index < 1))
     bad_file(file, "lines with numbers for `index:value`, counted from 1")
-  x <- matrix(0, length(words), max(index, 1))
-  x[cbind(row, index)] <- value
+  again <- duplicated((row - 1) * max(index, 1) + index)
+  if (any(again)) bad_file(file, "lines in which each index is once (", index[again][1], " is twice)")
+  if (sparse) check_package("Matrix", "for `sparse = TRUE`", call)
+  else check_dense(max(index, 1), length(words), "`sparse = FALSE`", call)
+  x <- if (sparse) Matrix::sparseMatrix(row, index, x = value, dims = c(length(words), max(index, 1)))
+       else replace(matrix(0, length(words), max(index, 1)), cbind(row, index), value)
   label <- utils::type.convert(vapply(head, `[`, "", 3), as.is = TRUE)
   bags(x, bag = vapply(head, `[`, "", 2), label = label, positive = positive, image_dim = image_dim)
 }

@@ -44,7 +44,7 @@ bag_shards <- function(x, n = 2, ..., dir = tempfile("shards")) {
   if (!rlang::is_string(dir)) stop_fumi("`dir` must be the name of a directory, not ", describe(dir), ".")
   if (!dir.exists(dir)) dir.create(dir, recursive = TRUE)
   dir <- normalizePath(dir)
-  if (inherits(x, "bags")) x <- write_shards(x, check_count(n, "n"), dir)
+  if (inherits(x, "bags")) x <- write_shards(dense_bags(x, "`bag_shards()`"), check_count(n, "n"), dir)
   if (is.character(x)) x <- lapply(x, file_loader)
   if (!is.list(x) || length(x) == 0 || !all(vapply(x, is.function, NA)))
     stop_fumi("`x` must be bags, names of files, or a list of functions, not ", describe(x), ".", class = "type")

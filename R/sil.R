@@ -32,9 +32,9 @@ sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize =
                normalize = check_choice(normalize, c("unit", "none"), "normalize"),
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
-  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
+  b <- check_trainable(bags(x, ...), spec$normalize, copies = 2, sparse = !is.list(spec$classifier))
   calibrate_fit(sil_bridge(b, spec, progress), b, spec$calibrate, function(b) sil_bridge(b, spec, FALSE),
-                work = 200 * length(b$x), progress)
+                work = 200 * n_stored(b$x), progress)
 }
 
 check_classifier <- function(classifier, call = rlang::caller_env()) {
@@ -49,7 +49,7 @@ sil_bridge <- function(b, spec, progress) {
   bar <- task_progress(progress, "SIL", 1)
   on.exit(bar$done())
   b <- sort_instances(b)
-  x <- t(b$x) * instance_scale(b$x, spec$normalize)
+  x <- instance_rows(b$x, spec$normalize)
   y <- b$label[b$bag]
   model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y)
            else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost)
@@ -63,7 +63,7 @@ score_instances.sil <- function(object, x, ..., call = rlang::caller_env()) {
   scale <- instance_scale(x, object$normalize)
   classifier <- object$spec$classifier
   if (is.list(classifier)) return(as.numeric(classifier$score(object$model, t(x) * scale)))
-  drop(crossprod(x, object$model$weights)) * scale + object$model$bias
+  drop(cross(x, object$model$weights)) * scale + object$model$bias
 }
 
 #' @rdname mil_model-methods

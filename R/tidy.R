@@ -171,9 +171,9 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
   said <- cbind(said, predict(x, new_data, "class", bag = bag, threshold = threshold)[".pred_class"],
                 prob[setdiff(names(prob), names(said))])
   new <- forge(x, new_data, bag)
-  if (rebuilds(x)) said <- cbind(said, used_atoms(x, new))
+  if (rebuilds(x)) said <- cbind(said, pad_omitted(used_atoms(x, new), new))
   out <- if (is.data.frame(new_data)) new_data else
-    if (inherits(new_data, "bags")) as.data.frame(new_data) else as.data.frame(t(new$x))
+    if (inherits(new_data, "bags")) as.data.frame(new_data) else as.data.frame(given_rows(new))
   data.frame(said[c(".bag", ".instance")], out[setdiff(names(out), names(said))],
              said[setdiff(names(said), c(".bag", ".instance"))], check.names = FALSE)
 }

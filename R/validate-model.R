@@ -113,6 +113,8 @@ common_rules <- function(m, class) list(
   objective = optional(if (is.numeric(m$objective)) numbers(1, finite = FALSE) else a_path),
   starts = optional(paths),
   spec = optional(a_list),
+  blueprint = optional(is_blueprint),
+  na_action = optional(one_of(c("omit", "exclude"))),
   thresholds = optional(numbers(3, c("max", "mean", "lse"), finite = FALSE)),
   logistic = optional(numbers(2, finite = FALSE)),
   calibration = optional(a_calibration),

@@ -72,7 +72,7 @@ view_data <- function(fit, b, max_instances, call = rlang::caller_env()) {
     parts = json_array(json_text(parts)), features = json_number(fit$n_features), dim = view_dim(fit, b),
     threshold = json_number(c(fit$thresholds[["max"]], NA)[1]), atoms = view_atoms(fit),
     bags = json_array(json_object(view_bags(b, said, mine, shown),
-                                  view_values(fit, new$x, lapply(shown, function(i) column[i])))))
+                                  view_values(fit, dense_columns(new$x, "`mil_view()`", call), lapply(shown, function(i) column[i])))))
 }
 
 # Fields with one value a bag; a truth that is not known is 2.

@@ -60,7 +60,7 @@ data_cases <- function(method) {
   label <- odd_data$label
   d <- data.frame(x, id = bag, y = label[bag])
   at <- function(value) replace(x, 3, value)
-  sparse <- if (requireNamespace("Matrix", quietly = TRUE)) Matrix::Matrix(x * (x > 1), sparse = TRUE)
+  sparse <- if (requireNamespace("Matrix", quietly = TRUE)) Matrix::Matrix(x * (x > -.5), sparse = TRUE) else x
   table <- list(
     list("characters", "type", "x", matrix("a", 12, 4), bag, label),
     list("complex numbers", "type", "x", x + 0i, bag, label),
@@ -70,8 +70,7 @@ data_cases <- function(method) {
     list("no data", "type", "x", NULL, bag, label),
     list("a function", "type", "x", mean, bag, label),
     list("four dimensions", "type", "x", array(0, c(2, 2, 3, 12)), bag, label),
-    list("a sparse matrix", "type", "x", sparse, bag, label),
-    list("a factor column", "type", "x", data.frame(a = factor(1:12), b = 1:12), bag, label),
+    list("dates", "type", "x", data.frame(a = as.Date("2020-01-01") + 1:12, b = 1:12), bag, label),
     list("a text column", "type", "x", data.frame(a = rep("u", 12), b = 1:12), bag, label),
     list("no instance", "empty", "x", x[0, ], integer(), integer()),
     list("no feature", "empty", "x", x[, 0], bag, label),
@@ -114,6 +113,9 @@ data_cases <- function(method) {
     list("zeros in positive bags", "scale", "x", x * (bag > 3), bag, label),
     list("values that overflow", "scale", "x", x * 1e305, bag, label),
     list("squares that overflow", "scale", "x", x * 1e160, bag, label, normalize = "none"),
+    list("a sparse matrix", "ok", "", sparse, bag, label),
+    list("a factor column", "ok", "", data.frame(a = gl(3, 4), b = 1:12), bag, label),
+    list("a formula with terms", "ok", "", bags(mi(y, id) ~ poly(a, 2) + exp(b), data = d)),
     list("integers", "ok", "", matrix(as.integer(10 * x), 12), bag, label),
     list("logicals", "ok", "", cbind(x > 0, TRUE), bag, label),
     list("a data frame", "ok", "", d, "id", "y"),

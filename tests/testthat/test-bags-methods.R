@@ -46,14 +46,63 @@ test_that("[ takes bags by number, id and logical, and keeps the order of the in
   kept <- c("v", "z", "y")
   d <- as.data.frame(b)
   expected <- bags(d[d$bag %in% kept, ], "bag", "label", truth = "truth")
-  for (i in list(c(2, 4, 5), c(5L, 2L, 4L), -c(1, 3), kept, rev(kept), c("v", "z", "v", "y"),
-                 c(FALSE, TRUE, FALSE, TRUE, TRUE), c(0, 2, 4, 5)))
+  for (i in list(c(2, 4, 5), -c(1, 3), kept, c(FALSE, TRUE, FALSE, TRUE, TRUE), c(0, 2, 4, 5)))
     expect_identical(b[i], expected, info = deparse(i))
   expect_identical(b[1:5], b)
   expect_identical(b[-(1:5)], b[0])
   expect_length(b[0], 0)
   expect_identical(b["w"], bags(d[d$bag == "w", ], "bag", "label", truth = "truth"))
   expect_identical(b[], b)
+})
+
+# The bags numbered i, one after the other, made from the rows of the data frame.
+by_hand <- function(b, i) {
+  d <- as.data.frame(b)
+  name <- make.unique(b$ids[i])
+  parts <- lapply(seq_along(i), function(k) replace(d[d$bag == b$ids[i[k]], ], "bag", name[k]))
+  bags(do.call(rbind, parts), "bag", "label")
+}
+
+test_that("bags come in the order asked for, and a bag taken twice is two bags", {
+  b <- mixed()
+  for (i in list(c(5, 2, 4), 5:1, c(1, 1, 2), c(3, 1, 3, 3), c(2, 2), sample(5, 9, replace = TRUE)))
+    expect_identical(b[i], by_hand(b, i), info = deparse(i))
+  expect_identical(b[c("y", "u")], by_hand(b, c(5, 1)))
+  expect_identical(b[c("u", "u")]$ids, c("u", "u.1"))
+  expect_identical(rev(b), by_hand(b, 5:1))
+  expect_identical(rev(rev(b))$ids, b$ids)
+  expect_identical(head(b, 2), b[1:2])
+  expect_identical(tail(b, 2), b[4:5])
+  set.seed(7)
+  drawn <- sample(b, replace = TRUE)
+  set.seed(7)
+  expect_identical(drawn, by_hand(b, sample.int(5, replace = TRUE)))
+})
+
+test_that("new ids never meet old ones", {
+  b <- bags(matrix(1:3 + 0, 3), c("1", "1.1", "2"), c(1, 0, 1))
+  twice <- b[c(1, 1, 2)]
+  expect_identical(twice$ids, c("1", "1.2", "1.1"))
+  expect_identical(as.matrix(twice)[, 1], c(1, 1, 2))
+})
+
+test_that("bags taken twice keep images, truth and cells, and weigh twice in a fit", {
+  set.seed(2)
+  b <- sim_bags(n_bags = 8, bag_size = 3, image_dim = c(2, 2))
+  b$cell <- b$order + 100L
+  twice <- b[c(1:8, 1:8)]
+  expect_identical(twice$image_dim, c(2L, 2L))
+  expect_identical(bag_cells(twice)$cell, rep(bag_cells(b)$cell, 2))
+  expect_identical(as.data.frame(twice)$truth, rep(as.data.frame(b)$truth, 2))
+  expect_equal(coef(sil(twice, cost = 1)), coef(sil(b, cost = 2)), tolerance = 1e-3)
+})
+
+test_that("a data frame made of bags is those bags again", {
+  b <- mixed()
+  expect_identical(bags(as.data.frame(b), "bag", "label"), b)
+  expect_identical(bags(mi(label, bag) ~ ., data = as.data.frame(b)), b)
+  b <- mixed(truth = FALSE)
+  expect_identical(bags(as.data.frame(b), "bag", "label"), b)
 })
 
 test_that("[ refuses what names no bag", {

@@ -39,3 +39,39 @@ test_that("new data that do not fit are refused by name", {
   expect_error(predict(fit, unname(d$x[, 1:3])), "6 features, not 3")
   expect_error(predict(fit), "`new_data`", class = "fumi_error_no_data")
 })
+
+# ---- missing values ------------------------------------------------------------
+
+test_that("new data with missing values get NA, in their places, if the fit was told to leave such instances out", {
+  d <- eight_bags()
+  holes <- replace(d$x, cbind(c(2, 9:12), c(1, 3, 3, 3, 3)), NA)
+  whole <- fit_to(bags_of(d))
+  expect_error(predict(whole, holes), "`new_data`", class = "fumi_error_nonfinite")
+  for (action in list(na.omit, na.exclude)) {
+    fit <- suppressWarnings(fit_to(bags(holes, d$id, d$y, positive = "yes", na.action = action)))
+    full <- predict(fit, d$x, bag = d$id)
+    gone <- c(2, 9:12)
+    for (new in list(holes, as.data.frame(holes))) {
+      p <- predict(fit, new, bag = d$id)
+      expect_identical(p$.bag, d$id)
+      expect_identical(which(is.na(p$.score)), as.integer(gone))
+      expect_equal(p$.score[-gone], full$.score[-gone], tolerance = 1e-12)
+      expect_identical(which(is.na(predict(fit, new, "class")$.pred_class)), as.integer(gone))
+      codes <- predict(fit, new, "codes")
+      expect_identical(which(is.na(codes[, 1])), as.integer(gone))
+      expect_equal(codes[-gone, ], predict(fit, d$x, "codes")[-gone, ], tolerance = 1e-12)
+      expect_equal(residuals(fit, new)[-gone, ], residuals(fit, d$x)[-gone, ], tolerance = 1e-12)
+    }
+    by_bag <- predict(fit, holes, bag = d$id, level = "bag")
+    expect_identical(by_bag$.bag, unique(d$id))
+    expect_identical(which(is.na(by_bag$.score)), 3L)
+    expect_equal(by_bag$.score[1], max(full$.score[c(1, 3, 4)]))
+    expect_identical(predict(fit, list(a = holes[1:5, ], b = holes[6:32, ]))$.score, predict(fit, holes)$.score)
+    expect_identical(which(is.na(augment(fit, as.data.frame(holes))$.resid)), as.integer(gone))
+    expect_identical(nrow(predict(fit, holes[2, , drop = FALSE])), 1L)
+    file <- tempfile()
+    mil_save(fit, file)
+    expect_identical(predict(mil_load(file), holes), predict(fit, holes))
+    unlink(file)
+  }
+})
