@@ -46,23 +46,30 @@ check_dots_empty <- function(..., known = character(), call = rlang::caller_env(
 check_door <- function(own, given, call = rlang::caller_env()) {
   known <- c(own, "bag", "label", "positive", "truth", "image_dim", "data", "na.action", "like")
   of_rasters <- c("points", "halo", "negative", "n_negative", "negative_size")
+  if ("bag_weights" %in% setdiff(given, known))
+    stop_fumi("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, `mi_svm()`, `miles()` and ",
+              "`sil()` take weights of bags.", class = "no_meaning", call = call)
   odd <- setdiff(given, c(known, of_rasters, "", NA))
   if (length(odd)) stop_unknown(odd[1], known, call)
 }
 
 stop_unknown <- function(name, known, call) {
   known <- setdiff(known, "...")
-  hint <- did_you_mean(name, known)
-  if ("control" %in% known && name %in% names(formals(dlfumi_control)))
-    hint <- paste0(" (did you mean `control = dlfumi_control(", name, " = )`?)")
-  if (is.null(hint)) hint <- paste0(" (", enumerate(known, 20), ")")
-  stop_fumi("`", name, "` must be an argument of this function", hint, ", but it is not.", class = "argument", call = call)
+  near <- nearest_name(name, known)
+  stop_fumi("Unknown argument `", name, "`. ",
+            if (is.null(near)) paste0("The arguments are ", enumerate(known, 30), ".")
+            else paste0("Did you mean `", near, "`?"), class = "argument", call = call)
 }
 
-# Suggests the nearest of the known names, if it is near.
 did_you_mean <- function(name, known) {
+  near <- nearest_name(name, known)
+  if (!is.null(near)) paste0(" (did you mean `", near, "`?)")
+}
+
+# The nearest of the known names, NULL if none is near.
+nearest_name <- function(name, known) {
   distance <- utils::adist(name, known)[1, ]
-  if (any(distance <= min(3, nchar(name) - 2))) paste0(" (did you mean `", known[which.min(distance)], "`?)")
+  if (any(distance <= min(3, nchar(name) - 2))) known[which.min(distance)]
 }
 
 # A package that is only suggested, and what for.

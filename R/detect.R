@@ -18,9 +18,11 @@
 #'
 #' @param x the instances: an n x d matrix or data frame with one row an
 #'   instance, an array of images, or [bags()].
-#' @param target a d x T matrix with one target atom a column, or a model with a
-#'   dictionary, whose target atoms are then used. `ace()` needs a single atom;
-#'   that may be a vector of length d.
+#' @param target a matrix with one row per target atom and one column per
+#'   feature, as `coef(fit, "target")` gives it, or a model with a dictionary,
+#'   whose target atoms are then used. One atom may be a vector; `ace()` needs a
+#'   single one. A matrix of features x atoms is taken too; of a square matrix the
+#'   names must tell which it is.
 #' @param background a `fumi_background` made by [background_stats()], or the
 #'   instances to make it from (the negative bags, if they are `bags`). By
 #'   default `x` itself: its negative bags if it is `bags`, and all its rows
@@ -43,7 +45,7 @@
 #' s <- rep(c(1, -1), 5)
 #' x <- rbind(matrix(rnorm(50), ncol = 10), matrix(rnorm(50), ncol = 10) + rep(s, each = 5))
 #' round(ace(x, s, background), 2)
-#' round(sub_ace(x, cbind(s, 1), background, whitener = "ledoit-wolf"), 2)
+#' round(sub_ace(x, rbind(s, 1), background, whitener = "ledoit-wolf"), 2)
 #' @name ace
 NULL
 
@@ -53,7 +55,7 @@ sub_ace <- function(x, target, background = NULL, ..., center_target = FALSE) {
   center_target <- check_flag(center_target, "center_target")
   stats <- as_background(background, x, ...)
   x <- check_features(as_instances(x), stats)
-  detect_columns(x, check_target(target, nrow(x)), stats, center_target)
+  detect_columns(x, check_target(target, x), stats, center_target)
 }
 
 #' @rdname ace
@@ -63,7 +65,7 @@ ace <- function(x, target, background = NULL, ..., sign = TRUE, center_target = 
   center_target <- check_flag(center_target, "center_target")
   stats <- as_background(background, x, ...)
   x <- check_features(as_instances(x), stats)
-  target <- check_target(target, nrow(x))
+  target <- check_target(target, x)
   if (ncol(target) != 1)
     stop_fumi("`target` must be a single atom, not ", ncol(target), ": `sub_ace()` takes several.",
               class = "dimension")
@@ -162,16 +164,18 @@ check_features <- function(x, stats, call = rlang::caller_env()) {
   x
 }
 
-# Target atoms as a d x T matrix of doubles.
-check_target <- function(target, d, call = rlang::caller_env()) {
+# Target atoms as a d x T matrix of doubles, for instances in the columns of `x`.
+check_target <- function(target, x, call = rlang::caller_env()) {
+  d <- nrow(x)
   if (inherits(target, "mil_model")) target <- target_atoms(target, call)
   if (!is.numeric(target) || is.object(target) || length(dim(target)) > 2)
-    stop_fumi("`target` must be a numeric matrix with one atom a column, or a model with a ",
+    stop_fumi("`target` must be a numeric matrix with one row per atom, or a model with a ",
               "dictionary, not ", describe(target), ".", class = "type", call = call)
-  target <- unname(as.matrix(target))
-  if (nrow(target) != d || ncol(target) == 0)
-    stop_fumi("`target` must have ", d, " rows (features) and at least one column (atom), not ",
+  target <- as.matrix(target)
+  if (!d %in% dim(target) || length(target) == 0)
+    stop_fumi("`target` must have ", d, " columns (features) and at least one row (atom), not ",
               nrow(target), " x ", ncol(target), ".", class = "dimension", call = call)
+  target <- unname(atoms_in_columns(target, d, rownames(x), "target", call))
   if (!all(is.finite(target)))
     stop_fumi("`target` must be finite, but ", sum(!is.finite(target)), " of its values are not.",
               class = "nonfinite", call = call)

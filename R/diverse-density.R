@@ -61,6 +61,7 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                             calibrate = getOption("fumi.calibrate", "auto"),
                             progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   spec <- list(model = check_choice(model, dd_models, "model"),
                scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
@@ -71,8 +72,8 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
   fit <- diverse_density_bridge(b, spec, progress)
-  calibrate_fit(fit, b, spec$calibrate, function(b) diverse_density_bridge(b, spec, FALSE),
-                work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective), progress)
+  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) diverse_density_bridge(b, spec, FALSE),
+                           work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective), progress), given)
 }
 
 diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

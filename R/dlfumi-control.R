@@ -57,6 +57,27 @@ dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, 
        batch = if (!is.null(batch)) check_count(batch, "batch"), epochs = check_count(epochs, "epochs"))
 }
 
+# Names of the options that `dlfumi()` takes by name as well.
+control_names <- function() setdiff(names(formals(dlfumi_control)), "...")
+
+# The options: in `control`, which may be `given`, or `by_name`.
+merged_dlfumi_control <- function(control, by_name, given, call = rlang::caller_env()) {
+  if (length(by_name) && given)
+    stop_fumi("`", names(by_name)[1], "` must be given by itself or in `control`, not both.", class = "argument",
+              call = call)
+  if (length(by_name)) do.call(dlfumi_control, by_name) else check_dlfumi_control(control, call)
+}
+
+# For `update()`: options that change by name change those of a `control` that was given, and a new `control` replaces
+# options that were given by name. With another variant its own `tol` and `solver` hold.
+merge_control <- function(given, changes) {
+  if ("control" %in% names(changes)) return(given[!names(given) %in% control_names()])
+  by_name <- changes[names(changes) %in% control_names()]
+  if (is.null(given$control) || !length(by_name)) return(given)
+  if ("variant" %in% names(by_name)) given$control[c("tol", "solver")] <- NULL
+  c(given[names(given) != "control"], given$control)
+}
+
 check_dlfumi_control <- function(control, call = rlang::caller_env()) {
   if (!is.list(control))
     stop_fumi("`control` must be a list made by `dlfumi_control()`, not ", describe(control), ".",

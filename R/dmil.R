@@ -51,6 +51,7 @@
 #' MI-HE for the same construction, `beta` was chosen among 1, 5 and 20 by cross-validation on training bags of digits
 #' (`paper_tuning("usps")`), `lambda` and `max_iter` on simulated bags.
 #'
+#' @inheritParams mi_svm
 #' @inheritParams dlfumi
 #' @param n_atoms number of atoms.
 #' @param pool how the probabilities of a bag's instances make that of the bag: `"noisy-or"` or
@@ -100,12 +101,14 @@
 #' mil_roc(fit, b)
 #' @export
 dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 5, beta = 5,
-                 lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, max_iter = 30, tol = 1e-5,
-                 n_start = 1, combine = c("best", "average"), normalize = c("unit", "none"),
+                 lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, bag_weights = NULL, max_iter = 30,
+                 tol = 1e-5, n_start = 1, combine = c("best", "average"), normalize = c("unit", "none"),
                  calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   kernel <- if (is.null(kernel)) list(kpar = list()) else check_kernel(kernel, kpar)
+  given <- with_kernel(given, kernel)
   spec <- list(n_atoms = check_count(n_atoms, "n_atoms"),
                pool = check_choice(pool, c("noisy-or", "gmean"), "pool"),
                exponent = check_number(exponent, "exponent", above = 0),
@@ -121,23 +124,17 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
-  gram <- if (is.null(spec$kernel)) 0 else 2 * length(b$bag)^2
-  b <- check_trainable(b, spec$normalize, copies = 1, more = gram)
+  spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
+  n_copies <- sum(bag_copies(spec$bag_weights, b)$n[b$bag])
+  gram <- if (is.null(spec$kernel)) 0 else 2 * n_copies^2
+  b <- check_trainable(b, spec$normalize, copies = n_copies / length(b$bag), more = gram)
   fit <- dmil_bridge(b, spec, progress)
-  size <- length(b$bag) * (if (is.null(spec$kernel)) nrow(b$x) else length(b$bag))
-  calibrate_fit(fit, b, spec$calibrate, function(b) dmil_bridge(b, spec, FALSE),
-                work = 20 * size * spec$n_atoms * fit$n_iter * spec$n_start, progress)
+  size <- n_copies * (if (is.null(spec$kernel)) nrow(b$x) else n_copies)
+  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) dmil_bridge(b, spec, FALSE),
+                           work = 20 * size * spec$n_atoms * fit$n_iter * spec$n_start, progress), given)
 }
 
 # ---- kernels ---------------------------------------------------------------------------
-
-# list(name, kpar), with the parameter that depends on the data
-dmil_kernel <- function(spec, x) {
-  kernel <- list(name = spec$kernel, kpar = spec$kpar)
-  if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma))
-    kernel$kpar$sigma <- 1 / median_square(squared_distances(t(x)))
-  kernel
-}
 
 # k(x, y) for the columns of x and y
 kernel_columns <- function(kernel, x, y) {
@@ -156,7 +153,8 @@ scaled_columns <- function(x, normalize) x * rep(instance_scale(x, normalize), e
 
 dmil_bridge <- function(b, spec, progress) {
   call <- rlang::caller_env()
-  b <- sort_instances(b)
+  whole <- sort_instances(b)
+  b <- repeat_bags(whole, bag_copies(spec$bag_weights, whole, call)$n)
   data <- dmil_data(b, spec, call)
   check_distinct(b, data, spec, call)
   draws <- lapply(seq_len(spec$n_start), function(s) stats::runif(spec$n_atoms))
@@ -169,7 +167,7 @@ dmil_bridge <- function(b, spec, progress) {
     warn_fumi("Interrupted: the fit holds the best of ", fits[[length(fits)]]$n_iter,
               " iterations of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt",
               call = call)
-  new_dmil(fits, interrupted, b, data, spec)
+  new_dmil(fits, interrupted, whole, data, spec)
 }
 
 # What the core gets: instances, or their coordinates in feature space, and bags whose label says
@@ -180,7 +178,7 @@ dmil_data <- function(b, spec, call = rlang::caller_env()) {
   data$represented <- which(data$positive[b$bag])
   if (is.null(spec$kernel)) return(data)
   x <- scaled_columns(b$x, spec$normalize)
-  data$kernel <- dmil_kernel(spec, x)
+  data$kernel <- with_sigma(list(name = spec$kernel, kpar = spec$kpar), squared_distances(t(x)))
   span <- kernel_span(kernel_columns(data$kernel, x, x), call)
   data$x <- span$coordinates
   data$scale <- rep(1, ncol(x))

@@ -76,6 +76,7 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
                    calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   n_target <- check_count(n_target, "n_target")
   several <- n_target > 1
   spec <- list(n_target = n_target,
@@ -95,8 +96,9 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
   check_dlfumi_sizes(b, spec)
   fit <- e_fumi_bridge(b, spec, progress)
   n_atoms <- n_target + spec$n_background
-  calibrate_fit(fit, b, spec$calibrate, function(b) e_fumi_bridge(b, spec, FALSE),
-                work = length(b$bag) * n_atoms * (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
+  fit <- calibrate_fit(fit, b, spec$calibrate, function(b) e_fumi_bridge(b, spec, FALSE),
+                       work = length(b$bag) * n_atoms * (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
+  with_given(fit, given)
 }
 
 # ---- bridge: numbers in, model out -----------------------------------------------

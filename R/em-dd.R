@@ -47,6 +47,7 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   spec <- list(scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
                n_start = if (!is.null(n_start)) check_count(n_start, "n_start"),
@@ -58,8 +59,8 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
   fit <- em_dd_bridge(b, spec, progress)
-  calibrate_fit(fit, b, spec$calibrate, function(b) em_dd_bridge(b, spec, FALSE),
-                work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner * length(fit$start_objective), progress)
+  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) em_dd_bridge(b, spec, FALSE),
+                           work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner * length(fit$start_objective), progress), given)
 }
 
 em_dd_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

@@ -14,7 +14,10 @@ generics::explain
 #' explained. For [e_fumi()] it is the convex mixture of background endmembers alone that is nearest to the instance,
 #' as in its score. Instances are taken as the method takes them: of norm 1 for `normalize = "unit"`.
 #'
-#' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what `explain()` returned.
+#' `explain()` does the same as `mil_explain()`. Other packages, such as dplyr, have an `explain()` too, and the one that
+#' was attached last is found; `mil_explain()` is always this one.
+#'
+#' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what `mil_explain()` returned.
 #' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
 #' @param bag which bag of the `bags()`, a number or an id; by default the first. Instances without bags are taken
 #'   as one.
@@ -28,19 +31,34 @@ generics::explain
 #'   \item{drop}{`1 - with / without`: the share of the rest that the target atoms explain}
 #'   `plot()` shows the instances by falling score: as images, each above its reconstruction with and without
 #'   target atoms, or as curves.
-#' @name explain.mil_model
+#' @name mil_explain
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 12, bag_size = 4, image_dim = c(6, 6))
 #' fit <- dlfumi(b, n_target = 1, n_background = 3)
-#' why <- explain(fit, b, bag = 1)
+#' why <- mil_explain(fit, b, bag = 1)
 #' why
 #' plot(why)
 NULL
 
-#' @rdname explain.mil_model
+#' @rdname mil_explain
 #' @export
-explain.mil_model <- function(x, new_data, bag = NULL, ...) {
+mil_explain <- function(x, ...) UseMethod("mil_explain")
+
+#' @rdname mil_explain
+#' @export
+#' @rawNamespace S3method(dplyr::explain, mil_model)
+explain.mil_model <- function(x, ...) mil_explain(x, ...)
+
+#' @rdname mil_explain
+#' @export
+mil_explain.default <- function(x, ...) {
+  stop_fumi("`x` must be a fitted model, not ", describe(x), ".", class = "model")
+}
+
+#' @rdname mil_explain
+#' @export
+mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   if (!inherits(x, c("dlfumi", "e_fumi")))
     stop_fumi("`x` must have target and background atoms to explain by, but a model of class ", class(x)[1],
@@ -86,7 +104,7 @@ explain_parts <- function(object, x) {
   list(codes = codes, with = atoms %*% codes, without = background %*% alone)
 }
 
-#' @rdname explain.mil_model
+#' @rdname mil_explain
 #' @export
 print.mil_explanation <- function(x, n = 10, ...) {
   n <- check_count(n, "n")
@@ -101,7 +119,7 @@ print.mil_explanation <- function(x, n = 10, ...) {
   invisible(x)
 }
 
-#' @rdname explain.mil_model
+#' @rdname mil_explain
 #' @export
 as.data.frame.mil_explanation <- function(x, ...) {
   for (name in c("title", "image_dim", "instances", "with", "without")) attr(x, name) <- NULL
@@ -109,7 +127,7 @@ as.data.frame.mil_explanation <- function(x, ...) {
   x
 }
 
-#' @rdname explain.mil_model
+#' @rdname mil_explain
 #' @export
 plot.mil_explanation <- function(x, n = 6, ...) {
   check_dots_empty(..., known = names(formals()))

@@ -15,23 +15,37 @@ dlfumi_starts <- function(b, scale, spec, init, call) {
     return(lapply(made, function(start) function() given_start(start, b, scale, spec, call)))
   }
   if (inherits(init, "dlfumi")) init <- warm_start(init, b)
+  if (is.matrix(init)) init <- list(dictionary = init)
   if (!is.list(init))
-    stop_fumi("`init` must be \"paper\", a list with a `dictionary`, a function, or a fit, not ",
+    stop_fumi("`init` must be \"paper\", a matrix of atoms, a list with a `dictionary`, a function, or a fit, not ",
               describe(init), ".", call = call)
   if (spec$n_start > 1)
-    stop_fumi("`n_start` must be 1 when `init` is given as a list or a fit, not ", spec$n_start, ".",
+    stop_fumi("`n_start` must be 1 when `init` is given as atoms or a fit, not ", spec$n_start, ".",
               call = call)
+  if (holds_targets_only(init, b, spec)) {
+    targets <- check_atoms(init$dictionary, spec$n_target, b, call)
+    check_distinct_negatives(b, scale, spec, call)
+    draw <- list(order = seq_len(b$n_positive), uniform = stats::runif(spec$n_background))
+    return(list(function() paper_start(b, scale, spec, draw, call, targets)))
+  }
   list(function() given_start(init, b, scale, spec, call))
 }
 
+# Whether a start has target atoms alone: those of the background are then found as in the paper.
+holds_targets_only <- function(init, b, spec) {
+  size <- sort(c(spec$n_target, nrow(b$x)))
+  identical(names(init), "dictionary") && !inherits(b, "bag_shards") && is.matrix(init$dictionary) &&
+    all(sort(dim(init$dictionary)) == size)
+}
+
 # Target atoms: means of random disjoint subsets of the instances of positive bags that may hold a target.
-# Background atoms: k-means centres of the instances of negative bags.
-paper_start <- function(b, scale, spec, draw, call) {
+# Background atoms: k-means centres of the instances of negative bags. `targets`: target atoms that are given.
+paper_start <- function(b, scale, spec, draw, call, targets = NULL) {
   drawn <- draw$order[if (is.null(spec$prior)) TRUE else spec$prior[draw$order] > 0]
   size <- length(drawn) %/% spec$n_target
   subset <- function(t) drawn[(t - 1) * size + seq_len(size)]
-  target <- vapply(seq_len(spec$n_target), function(t) .Call(ffi_sum_columns, b$x, scale, subset(t)),
-                   numeric(nrow(b$x)))
+  target <- if (is.null(targets)) vapply(seq_len(spec$n_target), function(t)
+    .Call(ffi_sum_columns, b$x, scale, subset(t)), numeric(nrow(b$x))) else targets
   clusters <- cluster_instances(b$x, scale, draw$uniform, b$n_positive, threads = spec$control$threads)
   check_status(clusters$status, call)
   check_n_distinct(clusters$n_distinct, spec, call)
@@ -66,7 +80,7 @@ given_start <- function(init, b, scale, spec, call) {
               if (length(unknown)) paste0("not `", unknown[1], "`.") else "but it has no `dictionary`.",
               call = call)
   n_atoms <- spec$n_target + spec$n_background
-  dictionary <- bound_atoms(check_init_matrix(init$dictionary, "dictionary", nrow(b$x), n_atoms, call), spec, call)
+  dictionary <- bound_atoms(check_atoms(init$dictionary, n_atoms, b, call), spec, call)
   norm <- column_norms(dictionary)
   dictionary <- unit_columns(dictionary)
   if (is.null(init$codes))
@@ -88,10 +102,40 @@ bound_atoms <- function(dictionary, spec, call) {
   bound
 }
 
+# What a warm start needs of a fit; any other start is what it is.
+as_warm_start <- function(init) {
+  if (!inherits(init, "dlfumi")) return(init)
+  structure(unclass(init)[c("dictionary", "codes", "bag", "n_target", "n_background")], class = class(init))
+}
+
 # The codes of a fit serve again when they belong to the same instances.
 warm_start <- function(fit, b) {
   same <- identical(fit$bag, in_user_order(b, b$ids[b$bag]))
   list(dictionary = fit$dictionary, codes = if (same) fit$codes)
+}
+
+# Atoms of a start, features x atoms.
+check_atoms <- function(x, n_atoms, b, call) {
+  if (!is.matrix(x) || !is.numeric(x) || !all(is.finite(x)) || any(sort(dim(x)) != sort(c(n_atoms, nrow(b$x)))))
+    stop_fumi("`init$dictionary` must be a finite numeric matrix of ", n_atoms, " atoms x ", nrow(b$x), " features, not ",
+              describe(x), ".", call = call)
+  storage.mode(x) <- "double"
+  unname(atoms_in_columns(x, nrow(b$x), b$features, "init$dictionary", call))
+}
+
+# A matrix that has atoms as its rows, as `coef()` has them, or as its columns, turned so that they are columns. Its size
+# tells which, of a square one its names.
+atoms_in_columns <- function(x, d, features, name, call) {
+  if (nrow(x) != ncol(x)) return(if (nrow(x) == d) x else t(x))
+  are_atoms <- function(names) !is.null(names) && all(grepl("^(target|background|atom)[0-9]+$", names))
+  are_features <- function(names) !is.null(names) && identical(names, features)
+  in_rows <- are_atoms(rownames(x)) || are_features(colnames(x))
+  in_columns <- are_atoms(colnames(x)) || are_features(rownames(x))
+  if (in_rows == in_columns && !identical(unname(x), t(unname(x))))
+    stop_fumi("`", name, "` must have names that tell its atoms from its features, because it is square: name its ",
+              "rows target1, target2 and so on if they are atoms, and its columns if those are.", class = "dimension",
+              call = call)
+  if (in_rows) t(x) else x
 }
 
 check_init_matrix <- function(x, name, nrow, ncol, call) {

@@ -1,4 +1,4 @@
-# Kernels, through kernlab, and the distances that give them their width.
+# Kernels, through kernlab, and the distances that give them their scale.
 
 # Our names of kernlab's kernels, and the functions that make them.
 kernel_makers <- c(linear = "vanilladot", rbf = "rbfdot", polydot = "polydot", tanhdot = "tanhdot",
@@ -32,6 +32,18 @@ check_kpar <- function(kpar, kernel, call) {
   for (name in names(kpar))
     check_number(kpar[[name]], paste0("kpar$", name), above = if (name == "sigma") 0 else -Inf, call = call)
   kpar
+}
+
+# A kernel with its scale: for "rbf" 1 / sigma is the median of the squared distances, unless it is given.
+with_sigma <- function(kernel, distance) {
+  if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma)) kernel$kpar$sigma <- 1 / median_square(distance)
+  kernel
+}
+
+# The arguments of a fitter, with the kernel that it was given as plain values.
+with_kernel <- function(given, kernel) {
+  if (!is.null(given$kernel)) given[c("kernel", "kpar")] <- kernel[c("name", "kpar")]
+  given
 }
 
 # What kernlab computes with, from list(name, kpar).

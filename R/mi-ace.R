@@ -19,6 +19,7 @@
 #' default here is the ridge of [background_stats()]. And it compares the starts of MI-SMF before it brings
 #' them to norm 1, here after.
 #'
+#' @inheritParams mi_svm
 #' @inheritParams dlfumi
 #' @inheritParams background_stats
 #' @param x,... the data: [bags()], or what [bags()] takes.
@@ -49,10 +50,11 @@
 #' @export
 mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans"),
                    n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
-                   ridge = 1e-2, energy = 0.95, max_iter = 1000, normalize = c("none", "unit"),
+                   ridge = 1e-2, energy = 0.95, bag_weights = NULL, max_iter = 1000, normalize = c("none", "unit"),
                    calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   spec <- list(type = check_choice(type, c("ace", "smf"), "type"),
                init = check_choice(init, c("instances", "kmeans"), "init"),
                n_clusters = check_count(n_clusters, "n_clusters"),
@@ -64,9 +66,10 @@ mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2)
+  spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
   fit <- mi_ace_bridge(b, spec, progress)
-  calibrate_fit(fit, b, spec$calibrate, function(b) mi_ace_bridge(b, spec, FALSE),
-                work = length(b$x) * (b$n_positive + min(dim(b$x))), progress)
+  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) mi_ace_bridge(b, spec, FALSE),
+                           work = length(b$x) * (b$n_positive + min(dim(b$x))), progress), given)
 }
 
 mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -75,9 +78,10 @@ mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   b <- sort_instances(b)
   draws <- if (spec$init == "kmeans") stats::runif(min(spec$n_clusters, b$n_positive))
   x <- b$x * rep(instance_scale(b$x, spec$normalize), each = nrow(b$x))
-  background <- make_background(t(x[, seq_len(ncol(x)) > b$n_positive, drop = FALSE]), "x", spec$whitener,
-                                spec$ridge, spec$energy, call = call)
-  problem <- mi_ace_problem(x, b, background, spec$type, call)
+  copies <- bag_copies(spec$bag_weights, b, call)$n
+  negative <- with_copies(seq_along(b$bag), copies[b$bag] * !in_positive(b))
+  background <- make_background(t(x[, negative, drop = FALSE]), "x", spec$whitener, spec$ridge, spec$energy, call = call)
+  problem <- mi_ace_problem(x, b, background, spec$type, copies, call)
   bar$tick("whitened")
   start <- mi_ace_start(problem, draws, spec, call)
   bar$tick("start chosen")
@@ -93,13 +97,15 @@ mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
     selected = chosen[intersect(in_user_order(b, b$ids[b$bag]), names(chosen))], spec = spec)
 }
 
-# Whitened instances of positive bags, their bags, and mean_j mean_i of the negative bags.
-mi_ace_problem <- function(x, b, background, type, call) {
+# Whitened instances of positive bags, their bags and the shares of these, and mean_j mean_i of the negative
+# bags, in means that count the `copies` of each bag.
+mi_ace_problem <- function(x, b, background, type, copies, call) {
   w <- mi_ace_whiten(x, background, type)
   positive <- seq_len(ncol(x)) <= b$n_positive
   bag <- b$bag[!positive]
-  share <- 1 / (tabulate(bag)[bag] * sum(!b$label))
+  share <- copies[bag] / (tabulate(bag)[bag] * sum(copies[!b$label]))
   problem <- list(positive = w[, positive, drop = FALSE], bag = b$bag[positive],
+                  share = (copies / sum(copies[b$label]))[b$label],
                   negative = drop(w[, !positive, drop = FALSE] %*% share))
   if (all(problem$positive == 0))
     stop_fumi("`x` must have instances of positive bags that the whitener can tell from the mean of the ",
@@ -140,7 +146,7 @@ candidate_values <- function(candidates, problem) {
     cosine <- crossprod(problem$positive, candidates[, j, drop = FALSE])
     best <- vapply(split(seq_along(problem$bag), problem$bag), function(i)
       apply(cosine[i, , drop = FALSE], 2, max), numeric(length(j)))
-    value[j] <- rowMeans(matrix(best, length(j))) - drop(crossprod(candidates[, j, drop = FALSE], problem$negative))
+    value[j] <- drop(matrix(best, length(j)) %*% problem$share) - drop(crossprod(candidates[, j, drop = FALSE], problem$negative))
   }
   value
 }
@@ -152,7 +158,7 @@ mi_ace_select <- function(target, problem) {
   score <- drop(crossprod(problem$positive, target))
   best <- order(match(problem$bag, unique(problem$bag)), -score)
   best <- best[!duplicated(problem$bag[best])]
-  list(selected = best, objective = mean(score[best]) - sum(target * problem$negative))
+  list(selected = best, objective = sum(problem$share * score[best]) - sum(target * problem$negative))
 }
 
 mi_ace_ascend <- function(target, problem, max_iter) {
@@ -163,7 +169,7 @@ mi_ace_ascend <- function(target, problem, max_iter) {
     key <- paste(now$selected, collapse = " ")
     if (key %in% seen) break
     seen <- c(seen, key)
-    direction <- rowMeans(problem$positive[, now$selected, drop = FALSE]) - problem$negative
+    direction <- drop(problem$positive[, now$selected, drop = FALSE] %*% problem$share) - problem$negative
     norm <- sqrt(sum(direction^2))
     if (norm > 0) target <- direction / norm        # otherwise every target is as good
     now <- mi_ace_select(target, problem)

@@ -101,16 +101,19 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #'
 #' `coef()` gives the atoms, `fitted()` and `residuals()` the reconstruction of instances and
 #' what it leaves (a fit keeps no data, so they take `new_data`), `loss_path()` the objective by
-#' iteration, `update()` a fit with other parameters. Where a method has no such thing, the error is of class
+#' iteration, `update()` a new fit with the arguments that the old one was given, and what is changed of them: what was
+#' not given keeps its default, which may depend on what was. Where a method has no such thing, the error is of class
 #' `fumi_error_no_meaning` and says why.
 #'
 #' @param object,x a fitted model.
 #' @param which which atoms.
-#' @param new_data instances, as in [predict.mil_model()].
+#' @param new_data,bag instances, and the ids of their bags where they are a column of the data, as in
+#'   [predict.mil_model()].
 #' @param data the training data for the new fit: [bags()], or what [bags()] takes.
 #' @param digits significant digits.
 #' @param ... for `update()`, parameters to change, and what [bags()] takes; otherwise passed on.
-#' @return `coef()`: a matrix, atoms x features; for linear classifiers their weights, one a feature; for MILES the
+#' @return `coef()`: a matrix, atoms x features, as `init` of [dlfumi()] and `target` of [ace()] and [sub_ace()] take it;
+#'   for linear classifiers their weights, one a feature; for MILES the
 #'   weights of the instances that it kept, named by their numbers. `fitted()`, `residuals()`: matrices, instances x
 #'   features. `loss_path()`: a data frame with `start`, `iteration`, `objective`, and its three
 #'   terms `reconstruction`, `sparsity` and `incoherence`. `update()`: a fit.
@@ -123,17 +126,19 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #' tail(loss_path(fit), 2)
 #' mean(residuals(fit, b)^2)
 #' update(fit, b, lambda = 0.01)
+#' dlfumi(b, n_target = 1, n_background = 3, init = coef(fit))$n_iter
+#' head(sub_ace(b, coef(fit, "target")))
 NULL
 
 #' @rdname mil_model-methods
 #' @export
-fitted.mil_model <- function(object, new_data, ...) {
+fitted.mil_model <- function(object, new_data, ..., bag = NULL) {
   if (!rebuilds(validate_model(object)))
     stop_fumi("`object` must have atoms and codes to rebuild instances, but a model of class ", class(object)[1],
               " scores them without.", class = "no_meaning")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
-  predict(object, new_data, type = "reconstruction", ...)
+  predict(object, new_data, type = "reconstruction", ..., bag = bag)
 }
 
 # Whether instances can be rebuilt from atoms in the space of the features.
@@ -157,9 +162,9 @@ plot.mil_model <- function(x, ...) {
 
 #' @rdname mil_model-methods
 #' @export
-residuals.mil_model <- function(object, new_data, ...) {
-  reconstruction <- fitted(object, new_data, ...)
-  new <- forge(object, new_data, NULL)
+residuals.mil_model <- function(object, new_data, ..., bag = NULL) {
+  reconstruction <- fitted(object, new_data, ..., bag = bag)
+  new <- forge(object, new_data, bag)
   pad_omitted(t(new$x[, order(new$order), drop = FALSE]), new) - reconstruction
 }
 
@@ -168,11 +173,37 @@ residuals.mil_model <- function(object, new_data, ...) {
 update.mil_model <- function(object, data, ...) {
   if (missing(data))
     stop_fumi("`data` must be given: a fit keeps no training data.", class = "no_data")
-  spec <- validate_model(object)$spec
+  given <- arguments_given(validate_model(object))
   changes <- list(...)
   named <- nzchar(rlang::names2(changes))
-  spec[names(changes)[named]] <- changes[named]
-  do.call(get(object$method, envir = topenv(), mode = "function"), c(list(data), changes[!named], spec))
+  if (object$method == "dlfumi") given <- merge_control(given, changes[named])
+  given[names(changes)[named]] <- changes[named]
+  do.call(fitter_of(object), c(list(data), changes[!named], given))
+}
+
+# The function that made a fit: it lives where its method of `score_instances()` does.
+fitter_of <- function(object) {
+  scores <- utils::getS3method("score_instances", object$method)
+  get(object$method, envir = topenv(environment(scores)), mode = "function")
+}
+
+# What the user gave of the arguments of the calling fitter, as values, but the data and the progress bar.
+given_arguments <- function(env = rlang::caller_env(), fitter = rlang::caller_fn()) {
+  own <- setdiff(names(formals(fitter)), c("x", "...", "progress"))
+  mget(Filter(function(name) !eval(call("missing", as.name(name)), env), own), env)
+}
+
+# A fit that remembers them, for `update()`.
+with_given <- function(object, given) {
+  object$given <- given
+  object
+}
+
+# Fits of version 0.1.0 hold all their parameters instead, and MILES a width.
+arguments_given <- function(object) {
+  if (!is.null(object$given)) return(object$given)
+  if (object$method == "miles" && !is.null(object$spec$sigma)) object$spec$sigma <- object$spec$sigma^-2
+  object$spec
 }
 
 #' @rdname mil_model-methods

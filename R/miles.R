@@ -4,7 +4,7 @@
 #' select the instances that matter.
 #'
 #' @details
-#' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\|x - x^k\|^2 / \sigma^2)}, with one feature for each
+#' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\sigma \|x - x^k\|^2)}, with one feature for each
 #' training instance \eqn{x^k}, and
 #' \deqn{\|w\|_1 + |b| + C \sum_j c_j \max(0, 1 - Y_j (w'm(B_j) + b))^2}
 #' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0} are dropped.
@@ -13,7 +13,7 @@
 #'
 #' The score of a bag is \eqn{w'm(B) + b}, in which each selected instance may find its nearest neighbour in another
 #' instance of the bag. The score of an instance is that of a bag which holds it alone,
-#' \eqn{\sum_k w_k \exp(-\|x - x^k\|^2 / \sigma^2) + b}; `predict(level = "bag", pool = "max")` scores bags by the
+#' \eqn{\sum_k w_k \exp(-\sigma \|x - x^k\|^2) + b}; `predict(level = "bag", pool = "max")` scores bags by the
 #' largest of those.
 #'
 #' The more instances a bag has, the larger are all \eqn{m_k}: where positive and negative training bags differ
@@ -25,12 +25,14 @@
 #' little. The bias is penalised like a weight. `cost` and `sigma` are tuned in the paper; the defaults are
 #' ours.
 #'
+#' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param sigma width of the similarity; by default the median distance of the (normalised) training
-#'   instances.
+#' @param sigma \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x - y\|^2)}, the one of kernlab and [mi_svm()]; by default
+#'   \eqn{1/\sigma} is the median squared distance of the (normalised) training instances. In the paper it is a width, whose
+#'   square stands below the distance: \eqn{1 / \sigma^2} of the paper is \eqn{\sigma} here.
 #' @param cost \eqn{C}, the weight of the loss: more selects more instances.
 #' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with the
-#'   selected `instances` (features x instances, normalised), their `weights`, `bias`, `sigma`, and `selected`
+#'   selected `instances` (features x instances, normalised), their `weights`, `bias`, `kernel`, and `selected`
 #'   (the places of the selected instances in the data given).
 #' @references Chen, Y., Bi, J. and Wang, J. Z. (2006). MILES: multiple-instance learning via embedded
 #'   instance selection. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 28(12),
@@ -43,10 +45,11 @@
 #' table(as.data.frame(b)$truth[fit$selected], sign(fit$weights))
 #' mil_roc(fit, b)
 #' @export
-miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
+miles <- function(x, ..., sigma = NULL, cost = 1, bag_weights = NULL, normalize = c("unit", "none"),
                   calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"),
@@ -54,9 +57,10 @@ miles <- function(x, ..., sigma = NULL, cost = 1, normalize = c("unit", "none"),
   progress <- check_flag(progress, "progress")
   b <- bags(x, ...)
   b <- check_trainable(b, spec$normalize, copies = 2, more = 3 * length(b$bag)^2, sparse = TRUE)
+  spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
   fit <- miles_bridge(b, spec, progress)
-  calibrate_fit(fit, b, spec$calibrate, function(b) miles_bridge(b, spec, FALSE),
-                work = length(b$bag) * (n_stored(b$x) + 1000 * length(b$ids)), progress)
+  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) miles_bridge(b, spec, FALSE),
+                           work = length(b$bag) * (n_stored(b$x) + 1000 * length(b$ids)), progress), given)
 }
 
 miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -65,11 +69,13 @@ miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   b <- sort_instances(b)
   x <- instance_rows(b$x, spec$normalize)
   distance <- squared_distances(x)
-  sigma <- if (is.null(spec$sigma)) sqrt(median_square(distance)) else spec$sigma
+  kernel <- with_sigma(list(name = "rbf", kpar = list(sigma = spec$sigma)), distance)
   bar$tick("distances")
-  embedded <- embed_bags(distance, b$bag, sigma)
+  embedded <- embed_bags(distance, b$bag, kernel$kpar$sigma)
   bar$tick("bags described")
-  fit <- linear_classifier(embedded, b$label, 5, spec$cost, epsilon = 1e-6)
+  copies <- bag_copies(spec$bag_weights, b, call)
+  fit <- linear_classifier(with_copies(embedded, copies$n), with_copies(b$label, copies$n), 5,
+                           spec$cost * copies$unit, epsilon = 1e-6)
   bar$tick("instances selected")
   kept <- which(fit$weights != 0)
   if (!length(kept))
@@ -79,7 +85,7 @@ miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   kept <- kept[order(place)]
   new_mil_model(
     "miles", b, instances = t(as.matrix(x[kept, , drop = FALSE])), weights = fit$weights[kept], bias = fit$bias,
-    sigma = sigma, selected = sort(place), normalize = spec$normalize, spec = spec)
+    kernel = kernel, selected = sort(place), normalize = spec$normalize, spec = spec)
 }
 
 # m of all bags, bags x instances, from the squared distances of all instances; bags in the order
@@ -87,7 +93,7 @@ miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
 embed_bags <- function(distance, bag, sigma) {
   nearest <- vapply(unique(bag), function(j) do.call(pmin, lapply(which(bag == j), function(i) distance[, i])),
                     numeric(length(bag)))
-  exp(-t(nearest) / sigma^2)
+  exp(-sigma * t(nearest))
 }
 
 #' @export
@@ -95,7 +101,7 @@ score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
   new <- instance_rows(x, object$normalize)
   distance <- squared_distances(new, t(object$instances))
-  drop(exp(-distance / object$sigma^2) %*% object$weights) + object$bias
+  drop(exp(-miles_sigma(object) * distance) %*% object$weights) + object$bias
 }
 
 # w'm(B) + b of each bag, over the selected instances.
@@ -103,10 +109,13 @@ score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
 score_bags.miles <- function(object, x, bag, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
   new <- instance_rows(x, object$normalize)
-  near <- exp(-squared_distances(new, t(object$instances)) / object$sigma^2)
+  near <- exp(-miles_sigma(object) * squared_distances(new, t(object$instances)))
   largest <- apply(near, 2, pool_codes, bag)
   drop(matrix(largest, ncol = ncol(near)) %*% object$weights) + object$bias
 }
+
+# Fits of version 0.1.0 hold a width instead, as `sigma`.
+miles_sigma <- function(object) if (is.null(object$kernel)) object$sigma^-2 else object$kernel$kpar$sigma
 
 #' @rdname mil_model-methods
 #' @export

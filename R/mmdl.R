@@ -77,6 +77,7 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                  n_start = 1, combine = c("best", "average"), calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   spec <- list(n_clusters = if (!is.null(n_clusters)) check_count(n_clusters, "n_clusters"),
                assign0 = check_flag(assign0, "assign0"),
                resample = check_flag(resample, "resample"),
@@ -94,8 +95,9 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2, sparse = TRUE)
   n_clusters <- mmdl_n_clusters(b, spec$n_clusters)
   fit <- mmdl_bridge(b, spec, n_clusters, progress)
-  calibrate_fit(fit, b, spec$calibrate, function(b) mmdl_bridge(b, spec, min(n_clusters, b$n_positive), FALSE),
-                work = 100 * n_stored(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start, progress)
+  fit <- calibrate_fit(fit, b, spec$calibrate, function(b) mmdl_bridge(b, spec, min(n_clusters, b$n_positive), FALSE),
+                       work = 100 * n_stored(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start, progress)
+  with_given(fit, given)
 }
 
 mmdl_n_clusters <- function(b, n_clusters, call = rlang::caller_env()) {

@@ -7,7 +7,8 @@
 #' @param name the experiment, see [paper_bags()].
 #' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter` (the name of a
 #'   function), `parameters` and `detectors`. `paper_tuning()`: a data frame with one row a method and configuration:
-#'   the `mean` and `se` of its criterion over folds, and whether it was `chosen`.
+#'   the `mean` and `se` of its criterion over folds, and whether it was `chosen`. `sigma` of MILES is there a width, as it
+#'   was in version 0.1.0: \eqn{1 / \sqrt\sigma}{1 / sqrt(sigma)} of [miles()].
 #' @seealso [paper_experiment()]
 #' @examples
 #' vapply(paper_methods("usps"), function(s) paste(s$method, s$setting, sep = ": "), "")
@@ -30,7 +31,11 @@ paper_tuning <- function(name) {
   do.call(rbind, lapply(names(tuned), function(method) cbind(method = method, tuned[[method]]$tried)))
 }
 
+# What the stored results rely on and does not depend on the defaults of a later version.
+pinned <- list(mi_svm = list(class_weights = "none", max_iter = 50, normalize = "unit"))
+
 setting <- function(method, setting, fitter, parameters, detectors = "score") {
+  if (is.character(fitter)) parameters <- c(parameters, pinned[[fitter]][setdiff(names(pinned[[fitter]]), names(parameters))])
   list(method = method, setting = setting, fitter = fitter, parameters = parameters, detectors = detectors)
 }
 

@@ -29,7 +29,7 @@ deepest <- 16
 #' file or the new one, whole. A file written by one version of the package is read by all later ones.
 #'
 #' `saveRDS()` works for every model too, and is needed for one that holds functions: a `kernel` of your own
-#' in [mi_svm()] or [dmil()], or a `classifier` of your own in [sil()].
+#' in [mi_svm()] or [dmil()], a `classifier` of your own in [sil()], or an `init` of your own in [dlfumi()].
 #'
 #' @param object a fitted model, or the object of [one_vs_rest()].
 #' @param file the name of the file.

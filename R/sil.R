@@ -8,6 +8,7 @@
 #' same with the squared hinge, both by LiblineaR, with \eqn{y_i} the label of the bag and \eqn{c_i}
 #' balancing the classes. The defaults are ours. The score is \eqn{w'x + b}.
 #'
+#' @inheritParams mi_svm
 #' @inheritParams dlfumi
 #' @param classifier `"logistic"`, `"svm"`, or a list of two functions: `fit(x, y)`, which takes an
 #'   instances x features matrix and logical labels and returns a model, and `score(model, x)`, which
@@ -24,17 +25,20 @@
 #' fit
 #' mil_roc(fit, b)
 #' @export
-sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, normalize = c("unit", "none"),
-                calibrate = getOption("fumi.calibrate", "auto"), progress = getOption("fumi.progress", interactive())) {
+sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, bag_weights = NULL,
+                normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
+                progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
+  given <- given_arguments()
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"),
                calibrate = check_calibrate(calibrate))
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2, sparse = !is.list(spec$classifier))
-  calibrate_fit(sil_bridge(b, spec, progress), b, spec$calibrate, function(b) sil_bridge(b, spec, FALSE),
-                work = 200 * n_stored(b$x), progress)
+  spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
+  with_given(calibrate_fit(sil_bridge(b, spec, progress), b, spec$calibrate, function(b) sil_bridge(b, spec, FALSE),
+                           work = 200 * n_stored(b$x), progress), given)
 }
 
 check_classifier <- function(classifier, call = rlang::caller_env()) {
@@ -45,14 +49,15 @@ check_classifier <- function(classifier, call = rlang::caller_env()) {
   classifier
 }
 
-sil_bridge <- function(b, spec, progress) {
+sil_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   bar <- task_progress(progress, "SIL", 1)
   on.exit(bar$done())
   b <- sort_instances(b)
-  x <- instance_rows(b$x, spec$normalize)
-  y <- b$label[b$bag]
+  copies <- bag_copies(spec$bag_weights, b, call)
+  x <- with_copies(instance_rows(b$x, spec$normalize), copies$n[b$bag])
+  y <- with_copies(b$label[b$bag], copies$n[b$bag])
   model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y)
-           else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost)
+           else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost * copies$unit)
   bar$tick("classifier trained")
   new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
 }

@@ -115,6 +115,7 @@ common_rules <- function(m, class) list(
   spec = optional(a_list),
   blueprint = optional(is_blueprint),
   na_action = optional(one_of(c("omit", "exclude"))),
+  given = optional(a_list),
   thresholds = optional(numbers(3, c("max", "mean", "lse"), finite = FALSE)),
   logistic = optional(numbers(2, finite = FALSE)),
   calibration = optional(a_calibration),
@@ -183,9 +184,10 @@ model_rules <- list(
     list(normalize = one_of(c("unit", "none")), `kernel$name` = a_kernel, `kernel$kpar` = a_list, `model$bias` = a_number),
     if (identical(part(m, "kernel$name"), "linear")) list(`model$weights` = numbers(d))
     else list(`model$support` = a_matrix(d, least = 0), `model$alpha` = numbers(ncol(m$model$support)))),
-  miles = function(m, d) list(
-    normalize = one_of(c("unit", "none")), instances = a_matrix(d, least = 0), weights = numbers(ncol(m$instances)),
-    bias = a_number, sigma = a_number, selected = numbers(ncol(m$instances))),
+  miles = function(m, d) c(
+    list(normalize = one_of(c("unit", "none")), instances = a_matrix(d, least = 0), weights = numbers(ncol(m$instances)),
+         bias = a_number, selected = numbers(ncol(m$instances))),
+    if (is.null(m$kernel)) list(sigma = a_number) else list(`kernel$kpar$sigma` = a_number)),
   mmdl = function(m, d) c(
     list(normalize = one_of(c("unit", "none")), weights = a_matrix(d)),
     member_rules(m, function(s) list(weights = a_matrix(d))),

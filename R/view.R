@@ -4,7 +4,7 @@
 #'
 #' Writes one HTML file that needs no server and no network: a list of bags with a filter; the instances of a bag as
 #' pictures, or as curves if they are no images, the likeliest targets first; what the atoms rebuild of an instance,
-#' with the target atoms and without them, as [explain()] has it; the atoms, signatures or weights of the fit; and the
+#' with the target atoms and without them, as [mil_explain()] has it; the atoms, signatures or weights of the fit; and the
 #' ROC curve of bags, and of instances if their truth is known, with a threshold to move. Hits and false alarms are
 #' counted anew as it moves.
 #'

@@ -22,6 +22,44 @@ check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
   stats::setNames(as.double(by_bag), b$ids)
 }
 
+# Weights as copies: a bag of weight w is n = w / unit copies of itself, each of weight `unit`. For methods whose solvers
+# take no cost for each instance. Without weights each bag is there once.
+bag_copies <- function(weights, b, call = rlang::caller_env()) {
+  if (is.null(weights)) return(list(n = rep(1, length(b$ids)), unit = 1))
+  ratio <- unname(weights[b$ids]) / min(weights[b$ids])
+  parts <- Filter(function(q) all(abs(q * ratio - round(q * ratio)) <= 1e-7 * q * ratio), 1:100)
+  if (!length(parts))
+    stop_fumi("`bag_weights` must be whole multiples of a common unit for this method, such as 1, 2 and 3 or 0.5 and ",
+              "1.25, because it counts a bag of weight 2 twice: round them, say to `round(bag_weights, 1)`.", call = call)
+  n <- round(parts[1] * ratio)
+  check_memory(8 * nrow(b$x) * sum(n[b$bag]), call)
+  list(n = n, unit = min(weights[b$ids]) / parts[1])
+}
+
+# Elements or rows of `x`, each repeated.
+with_copies <- function(x, times) {
+  if (all(times == 1)) return(x)
+  row <- rep(seq_along(times), times)
+  if (length(dim(x))) x[row, , drop = FALSE] else x[row]
+}
+
+# Bags with `n` copies of each, the copies of an instance side by side.
+repeat_bags <- function(b, n) {
+  if (all(n == 1)) return(b)
+  times <- n[b$bag]
+  column <- rep(seq_along(times), times)
+  copy <- paste(b$bag[column], sequence(times))
+  first <- column[!duplicated(copy)]
+  b$n_positive <- as.integer(sum(times[in_positive(b)]))
+  b$label <- b$label[b$bag[first]]
+  b$ids <- unique(copy)
+  b$bag <- match(copy, b$ids)
+  b$x <- b$x[, column, drop = FALSE]
+  b$truth <- b$truth[column]
+  b$order <- seq_along(column)
+  b
+}
+
 # One probability an instance, in the user's order, 0.5 for no opinion and 0 in negative bags; NULL as given.
 check_instance_prior <- function(prior, b, n_target, call = rlang::caller_env()) {
   if (is.null(prior)) return(NULL)

@@ -81,7 +81,7 @@ method_grids <- function(name) list(
                                   stringsAsFactors = FALSE)),
   `GD-MIL` = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), kernel = c(NA, "rbf"), pool = "gmean",
                                       stringsAsFactors = FALSE)),
-  MILES = list("miles", expand.grid(sigma = c(NA, 0.5, 1), cost = c(0.1, 1, 10, 100))),
+  MILES = list("miles", expand.grid(sigma = c(NA, 4, 1), cost = c(0.1, 1, 10, 100))),
   `MI-ACE` = list("mi_ace", expand.grid(ridge = c(0.001, 0.01, 0.1), type = c("ace", "smf"), normalize = c("none", "unit"),
                                         stringsAsFactors = FALSE)),
   `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),

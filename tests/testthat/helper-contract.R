@@ -7,7 +7,7 @@ mil_methods <- list(
   diverse_density = function(b, ...) diverse_density(b, ...),
   em_dd = function(b, ...) em_dd(b, ...),
   mi_svm = function(b, ...) mi_svm(b, ...),
-  mi_svm_rbf = function(b, ...) mi_svm(b, ..., type = "MI", kernel = "rbf"),
+  mi_svm_linear = function(b, ...) mi_svm(b, ..., type = "mi", kernel = "linear"),
   miles = function(b, ...) miles(b, ...),
   e_fumi = function(b, ...) e_fumi(b, ...),
   mi_ace = function(b, ...) mi_ace(b, ...),
@@ -79,7 +79,7 @@ expect_mil_contract <- function(fit) {
   # one-instance bags, and refusals (more of them in helper-bad-input.R)
   single <- seeded(fit, x, seq_len(nrow(x)), d$truth)
   expect_true(all(is.finite(predict(single, x)$.score)))
-  expect_error(fit(b, normalise = "unit"), "did you mean `normalize`", class = "fumi_error_argument")
+  expect_error(fit(b, normalise = "unit"), "Did you mean `normalize`", class = "fumi_error_argument")
 }
 
 # One calibration, which bag scores, classes and probabilities of both levels agree with.
@@ -154,6 +154,45 @@ expect_order_free <- function(fit, start) {
     expect_lt(max(abs(scores(orders[[name]]) - given)), 1e-8, label = paste("change by order", name))
   expect_lt(max(abs(scores(orders$all, paste0("bag", sample(ids))[match(d$bag, ids)]) - given)), 1e-8)
 }
+
+# `update()` is a refit of what was given: with nothing changed it is the same fit, with a parameter changed it is that
+# of a call with this parameter. `first`: arguments of the fit that is updated.
+expect_update <- function(fit, first, changes) {
+  b <- contract_bags()
+  model <- do.call(seeded, c(list(fit, b), first))
+  expect_identical(seeded(update, model, b), model)
+  for (name in names(changes)) {
+    fresh <- do.call(seeded, c(list(fit, b), utils::modifyList(first, changes[name])))
+    expect_identical(do.call(seeded, c(list(update, model, b), changes[name])), fresh, label = paste("update with", name))
+    expect_false(identical(fresh, model), label = paste(name, "changes nothing, which"))
+  }
+  file <- tempfile()
+  on.exit(unlink(file))
+  mil_save(model, file)
+  expect_identical(seeded(update, mil_load(file), b), model)
+}
+
+# Parameters to change, among them those on which the defaults of others depend.
+changed_parameters <- local({
+  dd <- list(scale_type = "single", scale_init = 2, n_start = 2, max_iter = 2, normalize = "none")
+  dmil <- list(n_atoms = 2, exponent = 2, beta = 2, lambda = .01, kernel = "rbf", swap = TRUE, bag_weights = rep(1:2, 20),
+               max_iter = 2, tol = .1, n_start = 2, normalize = "none")
+  mi_ace <- list(n_clusters = 5, whitener = "ppca", ridge = .1, bag_weights = rep(1:2, 20), max_iter = 1, normalize = "unit")
+  mmdl <- list(n_clusters = 3, rho = .5, sigma = 2, cost = 2, negative_weight = .5, max_iter = 2, bag_route = TRUE, n_start = 2)
+  mi_svm <- list(cost = 3, class_weights = "balanced", bag_weights = rep(1:2, 20), max_iter = 1, normalize = "none")
+  list(dlfumi = list(lambda = .01, beta = 5, gamma = .1, psi = 2, nonneg = "codes", bag_weights = rep(1:2, 20), witnesses = 1,
+                     normalize = "none", init = list(dictionary = diag(15)[, 1:4]), n_start = 2, score = "difference",
+                     keep_background = TRUE, control = dlfumi_control(max_iter = 4), max_iter = 5, variant = "exact"),
+       dmil = c(dmil, pool = "gmean"), dmil_gmean = dmil,
+       diverse_density = c(dd, model = "most-likely-cause"), em_dd = c(dd, inner = 2, combine = "average"),
+       mi_svm = c(mi_svm, list(type = "mi", kernel = "linear", kpar = list(sigma = 2))), mi_svm_linear = mi_svm,
+       miles = list(sigma = 2, cost = 3, bag_weights = rep(1:2, 20), normalize = "none"),
+       e_fumi = list(n_target = 2, n_background = 2, u = .02, alpha = 1, gamma = 1, beta = 20, max_iter = 3, tol = .1, n_start = 2,
+                     normalize = "none"),
+       mi_ace = c(mi_ace, type = "smf", init = "kmeans"), mi_smf = mi_ace,
+       mmdl = c(mmdl, assign0 = TRUE, resample = FALSE), mmdl_published = mmdl,
+       sil = list(classifier = "svm", cost = 3, bag_weights = rep(1:2, 20), normalize = "none"))
+})
 
 # A bar that counts up and is closed, on request, with the same fit; nothing without; an option is the default.
 expect_progress <- function(fit) {

@@ -18,3 +18,11 @@ easy <- function() {
   set.seed(14)
   sim_bags(n_bags = 16, bag_size = 4, n_features = 12, n_background = 3)
 }
+
+# Bags in which each is there as often as `times` says, in the order of the bags.
+repeated_bags <- function(b, times) {
+  d <- as.data.frame(b)
+  n <- times[match(d$bag, unique(d$bag))]
+  row <- rep(seq_len(nrow(d)), n)
+  bags(as.matrix(b)[row, ], paste(d$bag[row], sequence(n)), d$label[row])
+}

@@ -46,11 +46,11 @@ test_that("an unknown argument is refused, and the nearest one is suggested", {
   near <- c(lamda = "lambda", labels = "label", maxiter = "max_iter", toll = "tol", ded = "dead", dea = "dead")
   for (wrong in names(near))
     expect_error(do.call(check_dots_empty, c(setNames(list(1), wrong), list(known = known))),
-                 paste0("`", wrong, "`.*did you mean `", near[[wrong]], "`"), class = "fumi_error_argument", info = wrong)
+                 paste0("`", wrong, "`.*Did you mean `", near[[wrong]], "`"), class = "fumi_error_argument", info = wrong)
   for (wrong in c("whatever", "colour", "q")) {
     e <- rlang::catch_cnd(do.call(check_dots_empty, c(setNames(list(1), wrong), list(known = known))))
     expect_s3_class(e, "fumi_error_argument")
-    expect_no_match(conditionMessage(e), "did you mean", info = wrong)
+    expect_no_match(conditionMessage(e), "Did you mean", info = wrong)
   }
 })
 
@@ -100,7 +100,7 @@ test_that("dlfumi_control() refuses bad options by name, and so does a hand-made
     expect_input_error(dlfumi(small(), n_target = 1, n_background = 2, control = wrong), name)
   }
   expect_error(dlfumi_control("paper", solver = "active"), "`solver`", class = "fumi_error_input")
-  expect_error(dlfumi_control(maxit = 1), "did you mean `max_iter`", class = "fumi_error_argument")
+  expect_error(dlfumi_control(maxit = 1), "Did you mean `max_iter`", class = "fumi_error_argument")
   for (wrong in list(5, "paper", NULL))
     expect_input_error(dlfumi(small(), n_target = 1, n_background = 2, control = wrong), "control")
   expect_identical(dlfumi_control("exact")$tol, 1e-6)
@@ -118,7 +118,7 @@ test_that("a misspelt parameter of dlfumi() is refused with its own name suggest
   b <- small()
   near <- c(lamda = "lambda", n_targets = "n_target", normalise = "normalize", nstart = "n_start")
   for (wrong in names(near))
-    expect_error(do.call(dlfumi, c(list(b), setNames(list(1), wrong))), paste0("did you mean `", near[[wrong]], "`"),
+    expect_error(do.call(dlfumi, c(list(b), setNames(list(1), wrong))), paste0("Did you mean `", near[[wrong]], "`"),
                  class = "fumi_error_argument", info = wrong)
   expect_error(dlfumi(b, 3), class = "fumi_error_argument")
 })

@@ -9,6 +9,11 @@ for (method in names(mil_methods)) {
     expect_honest(mil_methods[[method]], quick_arguments[[method]])
   })
 
+  test_that(paste("update is a refit of", method), {
+    first <- quick_arguments[[method]]
+    expect_update(mil_methods[[method]], if (is.null(first)) list() else first, changed_parameters[[method]])
+  })
+
   test_that(paste(method, "makes no matrix of features x features"), {
     skip_on_cran()
     expect_no_square(mil_methods[[method]], quick_arguments[[method]])

@@ -98,6 +98,12 @@ test_that("the kind of random numbers is used, kept, and recorded", {
   expect_false(identical(fit_from("paper")$dictionary, fit$dictionary))
 })
 
+# The same fit, but for how its start was given.
+expect_same_start <- function(fit, other) {
+  fit$given <- other$given <- NULL
+  expect_identical(fit, other)
+}
+
 # ---- given -------------------------------------------------------------------
 
 test_that("nothing is drawn when the start is given", {
@@ -156,9 +162,9 @@ test_that("a function makes the start from the bags and the numbers of atoms", {
     seen <<- list(bags, n_target, n_background)
     list(dictionary = D)
   }
-  expect_identical(fit_from(init, b), fit_from(list(dictionary = D), b))
+  expect_same_start(fit_from(init, b), fit_from(list(dictionary = D), b))
   expect_identical(seen, list(b, 1L, 2L))
-  expect_identical(fit_from(function(...) D, b), fit_from(list(dictionary = D), b))
+  expect_same_start(fit_from(function(...) D, b), fit_from(list(dictionary = D), b))
   drawn <- fit_from(function(b, n, m) list(dictionary = matrix(rnorm(18), 6)), b, n_start = 3)
   expect_length(drawn$starts, 3)
   expect_false(identical(drawn$starts[[1]], drawn$starts[[2]]))
@@ -169,11 +175,51 @@ test_that("a fit is a warm start, with its codes when they belong to the same in
   first <- fit_from("paper", b, control = dlfumi_control(max_iter = 20))
   again <- fit_from(first, b)
   expect_lte(again$objective$objective[1], utils::tail(first$objective$objective, 1) * 1.01)
-  expect_identical(again, fit_from(list(dictionary = first$dictionary, codes = first$codes), b))
+  expect_same_start(again, fit_from(list(dictionary = first$dictionary, codes = first$codes), b))
   expect_identical(dlfumi(b, init = first, control = quick)[c("n_target", "n_background")],
                    first[c("n_target", "n_background")])
   fewer <- b[-1]
-  expect_identical(fit_from(first, fewer), fit_from(list(dictionary = first$dictionary), fewer))
+  expect_same_start(fit_from(first, fewer), fit_from(list(dictionary = first$dictionary), fewer))
+})
+
+test_that("coef() of a fit is a start, whichever way it is turned", {
+  b <- eight_bags()
+  first <- fit_from("paper", b)
+  fit <- fit_from(coef(first), b)
+  expect_same_start(fit, fit_from(list(dictionary = first$dictionary), b))
+  expect_same_start(fit_from(first$dictionary, b), fit)
+  expect_same_start(fit_from(list(dictionary = coef(first)), b), fit)
+})
+
+test_that("a square matrix of atoms is told by its names or refused", {
+  set.seed(1)
+  x <- matrix(rnorm(9), 3)
+  named <- function(x, rows, columns) structure(x, dimnames = list(rows, columns))
+  turn <- function(x, features = NULL) unname(atoms_in_columns(x, 3, features, "init$dictionary", NULL))
+  atoms <- c("target1", "background1", "background2")
+  expect_identical(turn(named(x, atoms, NULL)), t(x))
+  expect_identical(turn(named(x, NULL, atoms)), x)
+  expect_identical(turn(named(x, NULL, letters[1:3]), letters[1:3]), t(x))
+  expect_identical(turn(named(x, letters[1:3], NULL), letters[1:3]), x)
+  expect_identical(turn(diag(3)), diag(3))
+  for (odd in list(x, named(x, LETTERS[1:3], NULL), named(x, letters[1:3], letters[1:3])))
+    expect_error(turn(odd, letters[1:3]), "`init$dictionary`", fixed = TRUE, class = "fumi_error_dimension")
+})
+
+test_that("target atoms alone are a start, with background atoms as in the paper", {
+  b <- eight_bags()
+  first <- fit_from("paper", b)
+  target <- coef(first, "target")
+  fit <- fit_from(target, b, control = dlfumi_control(max_iter = 1))
+  set.seed(12)
+  start <- dlfumi_starts(b, instance_scale(b$x, "unit"), list(n_target = 1, n_background = 2, n_start = 1), target, NULL)[[1]]()
+  set.seed(12)
+  uniform <- runif(2)
+  clusters <- .Call(ffi_kmeans, b$x, instance_scale(b$x, "unit"), b$n_positive, uniform, 50L, simd())
+  expect_equal(start$dictionary[, 1], as.vector(target))
+  expect_equal(start$dictionary[, 2:3], unit_columns(clusters$centres))
+  expect_identical(fit$n_iter, 1L)
+  expect_error(fit_from(target, b, n_start = 2), "`n_start`", class = "fumi_error_input")
 })
 
 test_that("an atom of zeros is replaced, never NaN", {
@@ -189,6 +235,7 @@ test_that("bad starts are refused by name", {
   fit <- fit_from("paper", b)
   bad <- list(
     "too few atoms" = list(list(dictionary = D[, 1:2]), "init$dictionary"),
+    "too few atoms in a matrix" = list(D[, 1:2], "init$dictionary"),
     "too few features" = list(list(dictionary = D[1:4, ]), "init$dictionary"),
     "NA" = list(list(dictionary = replace(D, 3, NA)), "init$dictionary"),
     "Inf" = list(list(dictionary = replace(D, 3, Inf)), "init$dictionary"),
@@ -200,8 +247,7 @@ test_that("bad starts are refused by name", {
     "unnamed" = list(list(D), "init"),
     "no list from a function" = list(function(...) 3, "init"),
     "NULL from a function" = list(function(...) NULL, "init"),
-    "a word" = list("random", "init"),
-    "a matrix" = list(D, "init"))
+    "a word" = list("random", "init"))
   for (name in names(bad)) {
     e <- rlang::catch_cnd(dlfumi(b, init = bad[[name]][[1]], n_target = 1, n_background = 2), "error")
     expect_s3_class(e, "fumi_error_input")

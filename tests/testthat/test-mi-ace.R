@@ -31,7 +31,7 @@ test_that("the objective is the mean best score of positive bags less the mean s
 
 test_that("an ascent step is the maximiser for its choice", {
   set.seed(2)
-  problem <- list(positive = matrix(rnorm(60), 6), bag = rep(c(9, 4), each = 5), negative = rnorm(6))
+  problem <- list(positive = matrix(rnorm(60), 6), bag = rep(c(9, 4), each = 5), share = c(.5, .5), negative = rnorm(6))
   target <- rnorm(6)
   chosen <- mi_ace_select(target, problem)
   score <- drop(target %*% problem$positive)
@@ -45,7 +45,7 @@ test_that("an ascent step is the maximiser for its choice", {
 
 test_that("the start is the instance, or the centre, with the largest objective", {
   set.seed(3)
-  problem <- list(positive = matrix(rnorm(3000), 5), bag = rep(1:60, each = 10), negative = rnorm(5))
+  problem <- list(positive = matrix(rnorm(3000), 5), bag = rep(1:60, each = 10), share = rep(1 / 60, 60), negative = rnorm(5))
   unit <- unit_columns(problem$positive)
   value <- apply(unit, 2, function(s) mi_ace_select(s, problem)$objective)
   expect_equal(candidate_values(unit, problem), value)

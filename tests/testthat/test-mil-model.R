@@ -50,6 +50,11 @@ test_that("fitted and residuals add up to the data, and need them", {
   expect_identical(fitted(fit, b), predict(fit, b, "reconstruction"))
   expect_equal(fitted(fit, b) + residuals(fit, b), d$x)
   expect_equal(fitted(fit, d$x[, 6:1]) + residuals(fit, d$x[, 6:1]), d$x)
+  d$data <- data.frame(d$x, id = d$id)
+  bare <- fit_to(bags(unname(d$x), d$id, d$y, positive = "yes"))
+  expect_equal(fitted(bare, d$data, bag = "id") + residuals(bare, d$data, bag = "id"), d$x, ignore_attr = TRUE)
+  expect_equal(residuals(fit, d$data, bag = "id"), residuals(fit, b))
+  expect_equal(residuals(fit, d$x, bag = d$id), residuals(fit, b))
   expect_error(fitted(fit), "`new_data`", class = "fumi_error_no_data")
   expect_error(residuals(fit), "`new_data`", class = "fumi_error_no_data")
 })
@@ -68,6 +73,61 @@ test_that("update fits again with what is changed, and needs the data", {
   expect_error(update(fit), "`data`", class = "fumi_error_no_data")
   expect_error(update(fit, b, lambda = -1), "`lambda`", class = "fumi_error_input")
   expect_error(update(fit, b, lamda = 1), "`lamda`", class = "fumi_error_argument")
+})
+
+test_that("defaults that depend on what is changed are those of a new fit", {
+  b <- bags_of(eight_bags())
+  again <- function(f, ...) {
+    given <- list(...)
+    set.seed(2)
+    do.call(f, given)
+  }
+  expect_identical(again(update, suppressWarnings(e_fumi(b)), b, n_target = 2), again(e_fumi, b, n_target = 2))
+  expect_identical(again(update, mmdl(b), b, assign0 = TRUE), again(mmdl, b, assign0 = TRUE))
+  start <- list(dictionary = diag(6)[, 1:3])
+  expect_identical(again(update, fit_to(b, init = start), b), fit_to(b, init = start))
+  expect_identical(again(update, fit_to(b, init = start), b, lambda = .1), fit_to(b, init = start, lambda = .1))
+  first <- fit_to(b)
+  warm <- dlfumi(b, init = first)
+  expect_identical(update(warm, b), warm)
+  expect_lt(as.numeric(object.size(warm$given)), as.numeric(object.size(first)))
+  exact <- again(dlfumi, b, n_target = 1, n_background = 2, variant = "exact", max_iter = 3)
+  expect_identical(again(update, fit_to(b), b, variant = "exact")[c("lambda", "dictionary")], exact[c("lambda", "dictionary")])
+})
+
+test_that("options of a fit change by name or as a whole, however they were given", {
+  b <- bags_of(eight_bags())
+  n_iter <- function(...) update(...)$n_iter
+  by_name <- dlfumi(b, n_target = 1, n_background = 2, max_iter = 4, tol = 0)
+  whole <- dlfumi(b, n_target = 1, n_background = 2, control = dlfumi_control("exact", max_iter = 4, tol = 0))
+  for (fit in list(by_name, whole)) {
+    expect_identical(n_iter(fit, b), 4L)
+    expect_identical(n_iter(fit, b, max_iter = 3), 3L)
+    expect_identical(n_iter(fit, b, control = dlfumi_control(max_iter = 2, tol = 0)), 2L)
+  }
+  expect_identical(update(whole, b, max_iter = 3)$variant, "exact")
+  expect_identical(update(whole, b, variant = "paper")$spec$control[c("tol", "solver", "max_iter")],
+                   dlfumi_control("paper", max_iter = 4)[c("tol", "solver", "max_iter")])
+})
+
+test_that("what was given to wrappers and by variables is kept as its value", {
+  b <- bags_of(eight_bags())
+  wrapped <- function(x, strength = 1, ...) sil(x, cost = strength, ...)
+  expect_identical(wrapped(b, 2)$given, list(cost = 2))
+  expect_identical(wrapped(b)$given, list(cost = 1))
+  expect_length(sil(b)$given, 0)
+  fit <- wrapped(b, 2, normalize = "none")
+  expect_identical(update(fit, b), fit)
+})
+
+test_that("a fit of version 0.1.0 is updated by the parameters that it holds", {
+  b <- bags_of(eight_bags())
+  fit <- fit_to(b, lambda = .02)
+  old <- fit
+  old$given <- NULL
+  set.seed(2)
+  again <- update(old, b, beta = 5)
+  expect_identical(again[c("lambda", "beta", "n_target")], list(lambda = .02, beta = 5, n_target = 1L))
 })
 
 test_that("update takes the package's own method, attached or not, masked or not", {

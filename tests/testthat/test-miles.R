@@ -4,16 +4,18 @@ test_that("a bag is its largest similarity to each instance", {
   bag <- c(1, 2, 3, 2, 3, 4, 4, 3, 4, 4)
   m <- embed_bags(squared_distances(x), bag, 1.7)
   for (j in 1:4) for (k in 1:10) {
-    similarity <- sapply(which(bag == j), function(i) exp(-sum((x[i, ] - x[k, ])^2) / 1.7^2))
+    similarity <- sapply(which(bag == j), function(i) exp(-1.7 * sum((x[i, ] - x[k, ])^2)))
     expect_equal(m[j, k], max(similarity))
   }
 })
 
-test_that("the default width is the median distance", {
+test_that("sigma is that of mi_svm(), by default one over the median squared distance", {
   set.seed(3)
   b <- sim_bags(n_bags = 8, bag_size = 4)
-  expect_equal(miles(b, cost = 10, normalize = "none")$sigma, sqrt(median(dist(as.matrix(b))^2)))
-  expect_equal(miles(b, sigma = 2, cost = 50)$sigma, 2)
+  fit <- miles(b, cost = 10, normalize = "none")
+  expect_equal(fit$kernel$kpar$sigma, 1 / median(dist(as.matrix(b))^2))
+  expect_identical(fit$kernel, mi_svm(b, kernel = "rbf", normalize = "none")$kernel)
+  expect_equal(miles(b, sigma = 2, cost = 50)$kernel$kpar$sigma, 2)
   expect_equal(median_square(matrix(0, 5, 5)), 1)
 })
 
@@ -46,11 +48,11 @@ test_that("scores are weighted similarities; a bag of one instance has the score
   expect_equal(t(fit$instances), x[fit$selected, ])
   expect_true(all(fit$weights != 0))
   expect_lt(length(fit$weights), nrow(x))
-  own <- function(v) sum(fit$weights * exp(-colSums((fit$instances - v)^2) / fit$sigma^2)) + fit$bias
+  own <- function(v) sum(fit$weights * exp(-fit$kernel$kpar$sigma * colSums((fit$instances - v)^2))) + fit$bias
   expect_equal(predict(fit, x)$.score, apply(x, 1, own))
 
   single <- miles(x, seq_len(nrow(x)), as.data.frame(b)$truth, normalize = "none")
-  m <- embed_bags(squared_distances(x), seq_len(nrow(x)), single$sigma)
+  m <- embed_bags(squared_distances(x), seq_len(nrow(x)), single$kernel$kpar$sigma)
   paper <- drop(m[, single$selected] %*% single$weights) + single$bias
   expect_equal(predict(single, x)$.score, paper)
 })
@@ -89,5 +91,43 @@ test_that("what cannot be is refused, and update() knows the rest", {
   expect_error(miles(b, sigma = 0), class = "fumi_error_input")
   expect_error(miles(b, cost = -1), class = "fumi_error_input")
   expect_error(miles(b, progress = 1), class = "fumi_error_input")
-  expect_equal(update(miles(b), b, sigma = 3)$sigma, 3)
+  expect_equal(update(miles(b), b, sigma = 3)$kernel$kpar$sigma, 3)
+})
+
+test_that("a fit of version 0.1.0, which holds a width, scores and is updated as it was", {
+  set.seed(10)
+  b <- sim_bags(n_bags = 12)
+  fit <- miles(b, sigma = 1 / 4)
+  old <- fit
+  old[c("kernel", "given")] <- NULL
+  old$sigma <- old$spec$sigma <- 2
+  expect_identical(predict(validate_model(old), b), predict(fit, b))
+  set.seed(1)
+  again <- update(old, b)
+  set.seed(1)
+  expect_identical(again$weights, miles(b, sigma = 1 / 4)$weights)
+})
+
+test_that("a bag of weight 2 counts twice", {
+  set.seed(11)
+  b <- sim_bags(n_bags = 20, noise = .5)
+  weights <- rep(c(1, 3, 2, 1), 5)
+  m <- embed_bags(squared_distances(as.matrix(b)), as.data.frame(b)$bag, .5)
+  y <- ifelse(b$label, 1, -1)
+  balance <- sum(weights) / (2 * tapply(weights, b$label, sum)[1 + b$label])
+  objective <- function(fit) {
+    w <- replace(numeric(ncol(m)), fit$selected, fit$weights)
+    slack <- pmax(0, 1 - y * (drop(m %*% w) + fit$bias))
+    sum(abs(w)) + abs(fit$bias) + 2 * sum(weights * balance * slack^2)
+  }
+  weighted <- miles(b, sigma = .5, cost = 2, bag_weights = weights, normalize = "none")
+  repeated <- miles(repeated_bags(b, weights), sigma = .5, cost = 2, normalize = "none")
+  # The weights of the copies of an instance add up to its own.
+  instance <- rep(seq_len(ncol(m)), weights[as.integer(as.data.frame(b)$bag)])[repeated$selected]
+  repeated$weights <- as.vector(rowsum(repeated$weights, instance))
+  repeated$selected <- sort(unique(instance))
+  plain <- miles(b, sigma = .5, cost = 2, normalize = "none")
+  # LiblineaR stops near the minimum, with more features farther from it.
+  expect_equal(objective(repeated), objective(weighted), tolerance = .02)
+  expect_gt(objective(plain), 1.05 * objective(weighted))
 })

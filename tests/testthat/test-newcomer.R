@@ -8,7 +8,7 @@ newcomer <- quote({
   head(predict(fit, parts$test, type = "class", level = "bag"), 3)
   r <- mil_roc(fit, parts$test, level = "bag")
   plot(r)
-  why <- explain(fit, parts$test, bag = 1)
+  why <- mil_explain(fit, parts$test, bag = 1)
   why
   plot(why)
 })

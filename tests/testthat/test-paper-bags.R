@@ -57,7 +57,7 @@ test_that("run, unit and seed decide, and nothing else", {
 
 test_that("numbers of a protocol can be changed, and others are refused", {
   expect_equal(paper_protocol("usps", n_negative = 3)$n_negative, 3)
-  expect_error(paper_protocol("usps", n_negativ = 3), "did you mean `n_negative`", class = "fumi_error_argument")
+  expect_error(paper_protocol("usps", n_negativ = 3), "Did you mean `n_negative`", class = "fumi_error_argument")
   expect_error(paper_protocol("mnist"), "`name`", class = "fumi_error_input")
   expect_error(paper_bags("usps", unit = 10), "`unit`", class = "fumi_error_input")
   expect_output(print(paper_protocol("usps")), "50 positive bags of 4 with 1 targets, 50 negative bags of 50")

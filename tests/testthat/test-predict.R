@@ -304,7 +304,7 @@ test_that("unknown arguments are refused, with the nearest one suggested, as err
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   for (type in c("score", "prob", "codes", "reconstruction", "class"))
-    expect_error(predict(fit, d$x, type, newdata = 1), "did you mean `new_data`", class = "fumi_error_argument", info = type)
+    expect_error(predict(fit, d$x, type, newdata = 1), "Did you mean `new_data`", class = "fumi_error_argument", info = type)
   expect_error(predict(fit, newdata = d$x), "`newdata`", class = "fumi_error")
   expect_error(predict(fit, d$x, levels = "bag"), "`level`", class = "fumi_error_argument")
   e <- rlang::catch_cnd(predict(fit, d$x, newdata = 1), "error")

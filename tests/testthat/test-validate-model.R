@@ -8,7 +8,7 @@ whole_models <- function() {
     dmil_kernel = dmil(b, n_atoms = 2, kernel = "rbf", max_iter = 2, n_start = 2, combine = "average"),
     em_dd = em_dd(b, n_start = 2, combine = "average", max_iter = 2),
     diverse_density = diverse_density(b, n_start = 1, max_iter = 2),
-    mi_svm = mi_svm(b, max_iter = 2), mi_svm_rbf = mi_svm(b, kernel = "rbf", max_iter = 2), miles = miles(b),
+    mi_svm = mi_svm(b, kernel = "linear", max_iter = 2), mi_svm_rbf = mi_svm(b, kernel = "rbf", max_iter = 2), miles = miles(b),
     mmdl = mmdl(b, n_clusters = 2, bag_route = TRUE, max_iter = 1), mi_ace = mi_ace(b), e_fumi = e_fumi(b, max_iter = 2),
     sil = sil(b))
 }
@@ -26,7 +26,7 @@ own_fields <- list(
   diverse_density = c("target", "feature_scale", "start_scale", "normalize", "objective", "stop_reason", "spec$scale_type", "spec$model"),
   mi_svm = c("kernel$name", "model$weights", "model$bias"),
   mi_svm_rbf = c("kernel$kpar", "model$support", "model$alpha", "model$bias"),
-  miles = c("instances", "weights", "bias", "sigma", "selected"),
+  miles = c("instances", "weights", "bias", "kernel$kpar$sigma", "selected"),
   mmdl = c("weights"),
   mi_ace = c("dictionary", "n_target", "spec$type", "background$mean", "background$basis", "background$kappa", "background$delta"),
   e_fumi = c("dictionary", "n_target", "n_background", "codes", "prob_target", "normalize", "n_dropped", "stop_reason"),

@@ -92,6 +92,59 @@ test_that("atoms are ordered by the energy that they carry with weights", {
   expect_true(is.unsorted(-energy(rep(1, 48))))
 })
 
+test_that("a bag of weight k is k bags for the other methods, and equal weights are a matter of cost", {
+  b <- some_bags()
+  times <- rep(c(1, 2, 1, 3), 3)
+  fits <- list(
+    function(b, ..., cost = 1) sil(b, ..., cost = cost), function(b, ..., cost = 1) sil(b, ..., classifier = "svm", cost = cost),
+    function(b, ..., cost = 1) mi_svm(b, ..., type = "mi", kernel = "linear", cost = cost),
+    function(b, ..., cost = 1) mi_svm(b, ..., type = "MI", kernel = "linear", class_weights = "balanced", cost = cost),
+    function(b, ..., cost = 1) mi_svm(b, ..., kernel = "rbf", kpar = list(sigma = 1), class_weights = "balanced", cost = cost),
+    function(b, ..., cost = 1) mi_ace(b, ...), function(b, ..., cost = 1) mi_ace(b, ..., type = "smf", whitener = "ledoit-wolf"),
+    function(b, ..., cost = 1) dmil(b, ..., n_atoms = 2), function(b, ..., cost = 1) dmil(b, ..., n_atoms = 2, swap = TRUE),
+    function(b, ..., cost = 1) dmil(b, ..., n_atoms = 2, kernel = "rbf", kpar = list(sigma = 1), pool = "gmean"))
+  scores <- function(fit, ...) {
+    set.seed(7)
+    predict(fit(...), b)$.score
+  }
+  for (fit in fits) {
+    weighted <- scores(fit, b, bag_weights = times)
+    expect_equal(weighted, scores(fit, repeated_bags(b, times)), tolerance = 1e-10)
+    expect_equal(scores(fit, b, bag_weights = 1.5 * times, cost = 2), scores(fit, b, bag_weights = times, cost = 3), tolerance = 1e-10)
+    expect_gt(max(abs(weighted - scores(fit, b))), 1e-4)
+    expect_identical(scores(fit, b, bag_weights = rep(1, 12)), scores(fit, b))
+  }
+})
+
+test_that("weights as copies are exact, and refused where they would not be", {
+  b <- some_bags()
+  for (weights in list(rep(c(.5, 1.25), 6), 1 / rep(4:6, 4), rep(c(2, 6), 6), exp(1) * (1:12))) {
+    copies <- bag_copies(stats::setNames(weights, b$ids), b)
+    expect_equal(copies$n * copies$unit, weights)
+    expect_identical(copies$n, round(copies$n))
+  }
+  expect_identical(bag_copies(stats::setNames(rep(c(2, 6), 6), b$ids), b), list(n = rep(c(1, 3), 6), unit = 2))
+  for (fit in list(sil, miles, mi_svm, mi_ace, dmil)) {
+    expect_error(fit(b, bag_weights = sqrt(1:12)), "`bag_weights`.*whole multiples", class = "fumi_error_input")
+    expect_error(fit(b, bag_weights = 1:11), "`bag_weights`", class = "fumi_error_input")
+  }
+})
+
+test_that("methods that take no weights of bags say so, and which do", {
+  b <- some_bags()
+  for (fit in list(e_fumi, mmdl, em_dd, diverse_density))
+    expect_error(fit(b, bag_weights = rep(1, 12)), "`bag_weights`.*`mi_svm\\(\\)`", class = "fumi_error_no_meaning")
+})
+
+test_that("repeated bags are those that a user would make", {
+  b <- sort_instances(some_bags())
+  times <- rep(1:3, 4)
+  made <- repeat_bags(b, times)
+  by_hand <- sort_instances(repeated_bags(b, times[order(match(b$ids, unique(as.data.frame(b)$bag)))]))
+  expect_identical(made$x, by_hand$x)
+  for (part in c("bag", "label", "n_positive")) expect_identical(made[[part]], by_hand[[part]], ignore_attr = TRUE)
+})
+
 # ---- prior of instances --------------------------------------------------------------------------------
 
 test_that("a prior of 0 or 1 is the probability, and the odds between are multiplied", {
