@@ -72,8 +72,9 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
   fit <- diverse_density_bridge(b, spec, progress)
-  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) diverse_density_bridge(b, spec, FALSE),
-                           work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective), progress), given)
+  fit <- calibrate_fit(fit, b, spec$calibrate, function(b) diverse_density_bridge(b, spec, FALSE),
+                       work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective), progress)
+  with_given(fit, given)
 }
 
 diverse_density_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

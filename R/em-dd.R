@@ -59,8 +59,9 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
   fit <- em_dd_bridge(b, spec, progress)
-  with_given(calibrate_fit(fit, b, spec$calibrate, function(b) em_dd_bridge(b, spec, FALSE),
-                           work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner * length(fit$start_objective), progress), given)
+  fit <- calibrate_fit(fit, b, spec$calibrate, function(b) em_dd_bridge(b, spec, FALSE),
+                       work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner * length(fit$start_objective), progress)
+  with_given(fit, given)
 }
 
 em_dd_bridge <- function(b, spec, progress, call = rlang::caller_env()) {

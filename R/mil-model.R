@@ -193,9 +193,9 @@ given_arguments <- function(env = rlang::caller_env(), fitter = rlang::caller_fn
   mget(Filter(function(name) !eval(call("missing", as.name(name)), env), own), env)
 }
 
-# A fit that remembers them, for `update()`.
+# A fit that remembers them, for `update()`, in an order of their own.
 with_given <- function(object, given) {
-  object$given <- given
+  object$given <- given[order(rlang::names2(given))]
   object
 }
 

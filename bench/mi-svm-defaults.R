@@ -117,22 +117,16 @@ musk1 <- function(file) {
   fitters <- list(
     "mi_svm(), defaults of 0.1.0" = function(b) mi_svm(b, type = "mi", kernel = "linear", cost = 1, class_weights = "none"),
     "mi_svm()" = function(b) mi_svm(b), "mi_svm(type = \"mi\")" = function(b) mi_svm(b, type = "mi"),
-    "dlfumi()" = function(b) dlfumi(b), "dlfumi(), features of variance 1" = function(b) dlfumi(b))
+    "dlfumi()" = function(b) dlfumi(b))
   rows <- list()
   for (name in names(fitters)) for (repetition in 1:5) {
     set.seed(seed + repetition)
-    one <- musk1_folds(if (grepl("variance", name)) standardised(b) else b, fitters[[name]])
+    one <- musk1_folds(b, fitters[[name]])
     rows[[length(rows) + 1]] <- data.frame(method = name, repetition = repetition, one)
   }
   table <- do.call(rbind, rows)
   utils::write.csv(table, file.path(results, "mi-svm-musk1.csv"), row.names = FALSE)
   print(stats::aggregate(cbind(class, boundary, auc) ~ method, table, mean))
-}
-
-# Features of mean 0 and variance 1 do not depend on labels, so that they may come from all bags.
-standardised <- function(b) {
-  d <- as.data.frame(b)
-  bags(scale(as.matrix(b)), d$bag, d$label)
 }
 
 musk1_folds <- function(b, fitter) {

@@ -1,5 +1,5 @@
 # The objective of the paper with a linear kernel.
-plain_svm <- function(x, ..., type = "mi", kernel = "linear", cost = 1) mi_svm(x, ..., type = type, kernel = kernel, cost = cost)
+linear_svm <- function(x, ..., type = "mi", kernel = "linear", cost = 1) mi_svm(x, ..., type = type, kernel = kernel, cost = cost)
 
 # Decision values of kernlab's SVM trained on the instances themselves.
 plain_svm <- function(x, y, kernel, cost, new = x) {
@@ -15,11 +15,11 @@ test_that("with one instance a bag both types are kernlab's SVM", {
   x <- matrix(rnorm(160), 40)
   y <- x[, 1] + rnorm(40) > 0
   for (type in c("mi", "MI")) {
-    fit <- plain_svm(x, 1:40, y, type = type, cost = 3, normalize = "none")
+    fit <- linear_svm(x, 1:40, y, type = type, cost = 3, normalize = "none")
     expect_equal(predict(fit, x)$.score, plain_svm(x, y, kernlab::vanilladot(), 3), tolerance = 5e-3)
     expect_equal(fit$is_target, y)
     expect_equal(fit$n_iter, if (type == "MI") 1 else fit$n_iter)
-    fit <- plain_svm(x, 1:40, y, type = type, kernel = "rbf", kpar = list(sigma = .3), normalize = "none")
+    fit <- linear_svm(x, 1:40, y, type = type, kernel = "rbf", kpar = list(sigma = .3), normalize = "none")
     expect_equal(predict(fit, x)$.score, plain_svm(x, y, kernlab::rbfdot(.3), 1), tolerance = 5e-3)
   }
 })
@@ -39,7 +39,7 @@ test_that("each SVM is solved: its primal and dual objectives meet", {
 test_that("\"MI\" starts with the means of positive bags", {
   set.seed(3)
   b <- sim_bags(n_bags = 12, bag_size = 4, n_features = 6)
-  fit <- plain_svm(b, type = "MI", max_iter = 1, class_weights = c(1, 1), normalize = "none")
+  fit <- linear_svm(b, type = "MI", max_iter = 1, class_weights = c(1, 1), normalize = "none")
   x <- as.matrix(b)
   bag <- as.integer(as.data.frame(b)$bag)
   points <- rbind(rowsum(x, bag)[b$label, ] / 4, x[!b$label[bag], ])
@@ -55,7 +55,7 @@ test_that("positive bags keep a target: at least one for \"mi\", exactly one for
   bag <- as.data.frame(b)$bag
   label <- b$label[match(unique(bag), b$ids)]
   for (cost in c(.01, 1, 100)) {
-    count <- function(type) tapply(plain_svm(b, type = type, cost = cost)$is_target, factor(bag, unique(bag)), sum)
+    count <- function(type) tapply(linear_svm(b, type = type, cost = cost)$is_target, factor(bag, unique(bag)), sum)
     mi <- count("mi")
     expect_true(all(mi[label] >= 1))
     expect_true(all(mi[!label] == 0))
@@ -98,10 +98,10 @@ test_that("an interrupt keeps the last SVM that is done", {
 test_that("folded weights give the scores of the kernel", {
   set.seed(5)
   b <- sim_bags(n_bags = 16, noise = .3)
-  linear <- plain_svm(b)
+  linear <- linear_svm(b)
   expect_null(linear$model$support)
-  unfolded <- list(plain_svm(b, kernel = function(x, y) sum(x * y)),
-                   plain_svm(b, kernel = "polydot", kpar = list(degree = 1, scale = 1, offset = 0)))
+  unfolded <- list(linear_svm(b, kernel = function(x, y) sum(x * y)),
+                   linear_svm(b, kernel = "polydot", kpar = list(degree = 1, scale = 1, offset = 0)))
   for (fit in unfolded) {
     expect_null(fit$model$weights)
     expect_lt(ncol(fit$model$support), ncol(b$x))
@@ -121,7 +121,7 @@ test_that("an RBF kernel separates what a line cannot", {
   truth <- rep(c(TRUE, FALSE, FALSE), 80) & rep(c(TRUE, FALSE), each = 120)
   x[truth, ] <- rnorm(2 * sum(truth), sd = .1)
   b <- bags(x, rep(1:80, each = 3), rep(c(1, 0), each = 40), truth = truth)
-  auc <- function(...) as.numeric(pROC::auc(mil_roc(plain_svm(b, normalize = "none", ...), b)))
+  auc <- function(...) as.numeric(pROC::auc(mil_roc(linear_svm(b, normalize = "none", ...), b)))
   for (type in c("mi", "MI")) {
     expect_gt(auc(type = type, kernel = "rbf"), .98)
     expect_lt(auc(type = type), .8)
@@ -132,23 +132,23 @@ test_that("every kernel of kernlab can be named or given, and a named one stays 
   set.seed(7)
   b <- sim_bags(n_bags = 8, bag_size = 3, n_features = 5)
   for (kernel in names(kernel_makers)) {
-    fit <- plain_svm(b, kernel = kernel)
+    fit <- linear_svm(b, kernel = kernel)
     expect_true(all(is.finite(predict(fit, b)$.score)))
     expect_false("function" %in% rapply(unclass(fit), class))
   }
-  made <- plain_svm(b, kernel = kernlab::laplacedot(sigma = 2))
-  named <- plain_svm(b, kernel = "laplacedot", kpar = list(sigma = 2))
+  made <- linear_svm(b, kernel = kernlab::laplacedot(sigma = 2))
+  named <- linear_svm(b, kernel = "laplacedot", kpar = list(sigma = 2))
   expect_identical(made, named)
-  expect_identical(plain_svm(b, kernel = "vanilladot"), plain_svm(b, kernel = kernlab::vanilladot()))
+  expect_identical(linear_svm(b, kernel = "vanilladot"), linear_svm(b, kernel = kernlab::vanilladot()))
   own <- structure(function(x, y) exp(-sum(abs(x - y))), class = "kernel")
-  expect_identical(plain_svm(b, kernel = own)$kernel$name, own)
+  expect_identical(linear_svm(b, kernel = own)$kernel$name, own)
 })
 
 test_that("the RBF kernel is as wide as the median distance", {
   set.seed(8)
   b <- sim_bags(n_bags = 8, bag_size = 3, n_features = 5)
   x <- as.matrix(b)
-  expect_equal(1 / plain_svm(b, kernel = "rbf", normalize = "none")$kernel$kpar$sigma, median(dist(x)^2))
+  expect_equal(1 / linear_svm(b, kernel = "rbf", normalize = "none")$kernel$kpar$sigma, median(dist(x)^2))
 })
 
 test_that("class weights count instances for \"mi\" and bags for \"MI\"", {
@@ -168,8 +168,8 @@ test_that("the order of instances and bags does not matter", {
   d <- as.data.frame(b)
   mixed <- sample(nrow(x))
   for (type in c("mi", "MI")) for (kernel in c("linear", "rbf")) {
-    fit <- plain_svm(b, type = type, kernel = kernel)
-    again <- plain_svm(x[mixed, ], d$bag[mixed], d$label[mixed], type = type, kernel = kernel)
+    fit <- linear_svm(b, type = type, kernel = kernel)
+    again <- linear_svm(x[mixed, ], d$bag[mixed], d$label[mixed], type = type, kernel = kernel)
     expect_lt(max(abs(predict(fit, x)$.score - predict(again, x)$.score)), 1e-8)
     expect_equal(again$is_target, fit$is_target[mixed])
   }
@@ -178,7 +178,7 @@ test_that("the order of instances and bags does not matter", {
 test_that("update() and loss_path() know the fit", {
   set.seed(10)
   b <- sim_bags(n_bags = 10)
-  fit <- plain_svm(b, kernel = kernlab::rbfdot(.7), type = "MI")
+  fit <- linear_svm(b, kernel = kernlab::rbfdot(.7), type = "MI")
   expect_identical(update(fit, b), fit)
   expect_equal(update(fit, b, cost = 5)$spec$cost, 5)
   expect_equal(loss_path(fit)$iteration, seq_len(fit$n_iter))
@@ -189,7 +189,7 @@ test_that("many features need no matrix of their square", {
   set.seed(11)
   x <- matrix(rnorm(40 * 4980), 40)
   for (kernel in c("linear", "rbf")) {
-    fit <- plain_svm(x, rep(1:10, each = 4), rep(0:1, each = 5), kernel = kernel)
+    fit <- linear_svm(x, rep(1:10, each = 4), rep(0:1, each = 5), kernel = kernel)
     expect_true(all(is.finite(predict(fit, x)$.score)))
   }
 })
@@ -200,10 +200,10 @@ test_that("an interrupt keeps the last whole iteration", {
   on.exit(utils::assignInNamespace("svm_on_points", real, "fumi"))
   n <- 0
   utils::assignInNamespace("svm_on_points", function(...) if ((n <<- n + 1) == 2) rlang::interrupt() else real(...), "fumi")
-  expect_warning(fit <- plain_svm(b), "iteration (1)", fixed = TRUE, class = "fumi_warning_interrupt")
+  expect_warning(fit <- linear_svm(b), "iteration (1)", fixed = TRUE, class = "fumi_warning_interrupt")
   expect_identical(fit$stop_reason, "interrupt")
   utils::assignInNamespace("svm_on_points", real, "fumi")
-  expect_identical(predict(fit, b), predict(plain_svm(b, max_iter = 1), b))
+  expect_identical(predict(fit, b), predict(linear_svm(b, max_iter = 1), b))
 })
 
 test_that("what cannot be is refused", {
@@ -217,7 +217,7 @@ test_that("what cannot be is refused", {
   refuse(kpar = 2)
   refuse(kernel = "rbf", kpar = list(2), class = "argument")
   refuse(kernel = "rbf", kpar = list(degree = 2), class = "argument")
-  refuse(kpar = list(sigma = 2), class = "argument")
+  refuse(kernel = "linear", kpar = list(sigma = 2), class = "argument")
   refuse(kernel = "rbf", kpar = list(sigma = 0))
   refuse(kernel = kernlab::rbfdot(1), kpar = list(sigma = 2))
   refuse(class_weights = c(1, -1))
