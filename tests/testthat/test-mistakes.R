@@ -79,8 +79,8 @@ mistakes <- function() list(
   quote(dlfumi(b, lambda = -1)),
   "`lambda` must be a single finite number >= 0, not -1.",
   quote(miles(b, C = 1)),
-  paste("Unknown argument `C`. The arguments are x, sigma, cost, bag_weights, normalize, progress, bag, label, positive,",
-        "truth, image_dim, data."),
+  paste("Unknown argument `C`. The arguments are x, sigma, cost, bag_weights, normalize, calibrate, progress, bag, label,",
+        "positive, truth, image_dim, data, na.action, like."),
   # new data
   quote(predict(fit, x[, 1:5])),
   "`new_data` must have the features of the fit, but it lacks f.",
