@@ -137,7 +137,8 @@ jobs$s390x <- function() {
   core_tests("s390x", cross[1], cross[2], "qemu-s390x-static")
 }
 
-# Integers and pointers of 32 bits, with SSE, and with the x87, whose registers are wider than a double.
+# Pointers of 32 bits, with SSE, and with the x87, whose registers are wider than a double; that vectors are returned in another
+# way there (-Wpsabi) concerns nobody, since no function outside of its file returns one.
 jobs$i386 <- function() {
   cross <- cross_compiler("i686-linux-gnu", "i386")
   core_tests("i386", cross[1], cross[2], flags = "-msse2 -mfpmath=sse")
@@ -145,7 +146,7 @@ jobs$i386 <- function() {
 
 jobs$x87 <- function() {
   cross <- cross_compiler("i686-linux-gnu", "i386")
-  core_tests("x87", cross[1], cross[2], flags = "-mfpmath=387")
+  core_tests("x87", cross[1], cross[2], flags = "-mfpmath=387 -Wno-psabi")
 }
 
 jobs$windows <- function() {
@@ -205,8 +206,7 @@ sources_inside <- function(inside) {
 package_warnings <- function(inside, cc, folder) {
   flags <- file.path(attr(inside, "folder"), "flags")
   writeLines(c(paste("CC =", cc), "CFLAGS = -O2 -Wall -Wextra -Wpedantic -Wno-unknown-warning-option"), flags)
-  out <- run_inside(inside, paste("rm -f src/*.o src/*.so; mkdir -p /trial;",
-                                  "R_MAKEVARS_USER=/flags R CMD INSTALL --no-docs --no-test-load --library=/trial ."), folder)
+  out <- run_inside(inside, "cd src && rm -f *.o && R_MAKEVARS_USER=/flags R CMD SHLIB -o fumi.so *.c", folder)
   warned <- grep("^[a-z_0-9.]+:[0-9]+:[0-9]+: (warning|error)", out, value = TRUE)
   writeLines(utils::head(warned, 20))
   length(warned) + !is.null(attr(out, "status"))
