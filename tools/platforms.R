@@ -4,7 +4,7 @@
 #   Rscript tools/platforms.R list      the platforms
 #   Rscript tools/platforms.R arm64     one of them
 #   Rscript tools/platforms.R core      all that take minutes: the core's tests, cross-compiled, in emulators
-#   Rscript tools/platforms.R ci        the same, of which nothing is kept
+#   Rscript tools/platforms.R ci        three of these, of which nothing is kept
 #
 # Debian and root are needed: compilers, emulators and the newer Debian come from the mirror that apt uses. What is made
 # for it is kept in the folder that FUMI_PLATFORMS names, or in R's cache folder. The exit status is 1 if a test failed.
@@ -162,6 +162,7 @@ jobs$musl <- function() {
 }
 
 core <- names(jobs)
+ci <- c("arm64", "s390x", "windows")
 
 # ---- the newest R and compilers -------------------------------------------------------------------
 
@@ -256,7 +257,7 @@ asked <- c(commandArgs(TRUE), "list")[1]
 if (asked == "list") {
   writeLines(c(names(jobs), "core", "ci"))
 } else {
-  names <- if (asked %in% c("core", "ci")) core else asked
+  names <- switch(asked, core = core, ci = ci, asked)
   if (!all(names %in% names(jobs))) stop("no platform ", asked, ": `list` names them", call. = FALSE)
   failures <- vapply(names, function(name) run_job("platforms.R", jobs[[name]], name, keep = asked != "ci"), 0)
   if (asked != "ci") system2(file.path(R.home("bin"), "Rscript"), shQuote(c(file.path(root, "tools", "hardening.R"), "report")))
