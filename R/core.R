@@ -20,8 +20,8 @@ loaded <- new.env(parent = emptyenv())
   loaded$by_fork <- is_fork()
 }
 
-# Whether this process is a fork that has not started a program of its own, as a child of parallel::mclapply() is.
-# `parallel` knows its own; Linux knows all of them (the flag PF_FORKNOEXEC, 64).
+# Whether this process is a fork that has not started a program of its own, as a child of
+# parallel::mclapply() is. `parallel` knows its own; Linux knows all (the flag PF_FORKNOEXEC, 64).
 is_fork <- function(stat = "/proc/self/stat") {
   is_child <- get0("isChild", asNamespace("parallel"), mode = "function", inherits = FALSE)
   if (!is.null(is_child) && isTRUE(is_child())) return(TRUE)
@@ -31,9 +31,10 @@ is_fork <- function(stat = "/proc/self/stat") {
   isTRUE(flags %/% 64 %% 2 == 1)
 }
 
-# The number of threads: as given, else by option, else by FUMI_THREADS, else by OMP_NUM_THREADS, else 1. It is at most
-# the number of processors and OMP_THREAD_LIMIT. A forked process gets 1: OpenMP's threads do not live on in it, and it
-# would wait for them for ever, if this or another package has run some before.
+# The number of threads: as given, else by option, else by FUMI_THREADS, else by OMP_NUM_THREADS,
+# else 1. It is at most the number of processors and OMP_THREAD_LIMIT. A forked process gets 1:
+# OpenMP's threads do not live on in it, and if this or another package has run some before, it
+# would wait for them for ever.
 n_threads <- function(threads = NULL, call = rlang::caller_env()) {
   threads <- asked_threads(threads, call)
   if (Sys.getpid() != loaded$pid || loaded$by_fork) return(1L)
@@ -44,11 +45,12 @@ asked_threads <- function(threads, call) {
   if (is.null(threads)) threads <- getOption("fumi.threads")
   if (!is.null(threads)) return(check_count(threads, "fumi.threads", call = call))
   own <- Sys.getenv("FUMI_THREADS")
-  if (nzchar(own)) return(check_count(utils::type.convert(own, as.is = TRUE), "FUMI_THREADS", call = call))
+  if (nzchar(own))
+    return(check_count(utils::type.convert(own, as.is = TRUE), "FUMI_THREADS", call = call))
   c(openmp_number("OMP_NUM_THREADS"), 1L)[1]
 }
 
-# A number among OpenMP's environment variables, of which the first counts if there are several ("4,2"), or NULL.
+# A number among OpenMP's environment variables, or NULL; of several ("4,2") the first counts.
 openmp_number <- function(name) {
   value <- suppressWarnings(as.integer(sub(",.*", "", Sys.getenv(name))))
   if (!is.na(value) && value >= 1) value
@@ -57,8 +59,8 @@ openmp_number <- function(name) {
 # Processors that threads of this process may run on; 1 if the package was built without OpenMP.
 n_cores <- function() .Call(ffi_n_cores)
 
-# Clusters of the instances after the first `n_positive`: list(centres, n_distinct, status). `draws` are uniform random
-# numbers, one for each centre.
+# Clusters of the instances after the first `n_positive`: list(centres, n_distinct, status).
+# `draws` are uniform random numbers, one for each centre.
 cluster_instances <- function(x, scale, draws, n_positive = 0L, max_iter = 50L, threads = NULL) {
   .Call(ffi_kmeans, x, scale, n_positive, draws,
         list(max_iter = max_iter, simd = simd(), threads = n_threads(threads)))

@@ -47,9 +47,9 @@ test_that("the portable loops are chosen by option or environment, and agree", {
   }
 })
 
-# As if this machine had n processors, and the environment these variables and no others that count threads, until
-# the calling test ends.
-pretend <- function(n, ..., env = parent.frame()) {
+# As if this machine had n processors, and no option or environment variable said how many threads
+# to use, until the calling test ends.
+pretend <- function(n, env = parent.frame()) {
   real <- n_cores
   names <- c("FUMI_THREADS", "OMP_NUM_THREADS", "OMP_THREAD_LIMIT")
   old <- Sys.getenv(names, NA, names = TRUE)
@@ -277,8 +277,8 @@ test_that("a fork is known by the system's flags", {
   expect_true(parallel::mccollect(job)[[1]])
 })
 
-# OpenMP's threads run in a process that has not loaded the package: by its library, as a stranger's. Then a fork loads
-# the package and fits on two threads.
+# OpenMP's threads run in a process that has not loaded the package: by its library, as a
+# stranger's. Then a fork loads the package and fits on two threads.
 test_that("a fork that loads the package after threads of another library does not hang", {
   skip_on_os("windows")
   skip_on_cran()
@@ -294,13 +294,14 @@ test_that("a fork that loads the package after threads of another library does n
     "job <- parallel::mcparallel({",
     "  fumi <- asNamespace('fumi')",
     "  b <- fumi$bags(t(x), rep(1:40, each = 100), rep(0:1, each = 20))",
-    "  fit <- fumi$dlfumi(b, n_target = 1, n_background = 3, control = fumi$dlfumi_control(max_iter = 2, threads = 2))",
-    "  fit$n_iter})",
+    "  control <- fumi$dlfumi_control(max_iter = 2, threads = 2)",
+    "  fumi$dlfumi(b, n_target = 1, n_background = 3, control = control)$n_iter})",
     "got <- NULL",
     "for (i in 1:600) if (is.null(got)) got <- parallel::mccollect(job, wait = FALSE, timeout = .2)",
     "if (is.null(got)) tools::pskill(job$pid, tools::SIGKILL)",
     sprintf("saveRDS(list(got[[1]], codes$status), '%s')", out)), script)
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), stdout = FALSE, stderr = FALSE)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), stdout = FALSE,
+          stderr = FALSE)
   expect_equal(readRDS(out), list(2, "ok"))
 })
 
@@ -328,17 +329,18 @@ entry_calls <- function() {
   a <- function() matrix(.1, 4, 20)
   par <- dlfumi_par(list(n_target = 1, lambda = .01, beta = 1, gamma = .1, psi = 1,
                          control = dlfumi_control(inner = 2, max_iter = 3, threads = 1)))
-  coding <- list(n_target = 1L, lambda = .05, lambda_separate = .05, separate = FALSE, steps = 0L, nonneg = FALSE, simd = 1L,
-                 threads = 1L)
-  dmil <- list(pool = "gmean", max_iter = 2L, exponent = 5, beta = 1, lambda = .05, tol = 0, simd = 1L)
+  coding <- list(n_target = 1L, lambda = .05, lambda_separate = .05, separate = FALSE, steps = 0L,
+                 nonneg = FALSE, simd = 1L, threads = 1L)
+  dmil <- list(pool = "gmean", max_iter = 2L, exponent = 5, beta = 1, lambda = .05, tol = 0,
+               simd = 1L)
   quiet <- function(it, objective) NULL
   pass <- function(kind, D) .Call(ffi_dlfumi_pass, x, s, 10L, kind, D, a(), p, par, NULL, NULL)
   worst <- function(target, D) x[, 2]
   list(ffi_arrange = list(a(), 4:1, rep(1, 4), 20:1, letters[1:4]),
        ffi_code = list(x, s, d, coding[c("lambda", "steps", "nonneg", "simd", "threads")]),
        ffi_dd_moments = list(x, s, 10L),
-       ffi_dd_objective = list(x, s, bag, c(1L, 1L, 0L, 0L), rep(1, 5), list(model = "noisy-or", scale_type = "single"),
-                               rep(.1, 6)),
+       ffi_dd_objective = list(x, s, bag, c(1L, 1L, 0L, 0L), rep(1, 5),
+                               list(model = "noisy-or", scale_type = "single"), rep(.1, 6)),
        ffi_dd_quadratic = list(x, s, rep(.1, 5), rep(1, 5)),
        ffi_dd_select = list(s, bag, 4L),
        ffi_dlfumi_carried = list(a(), p, 1L, 1, s),
@@ -373,14 +375,15 @@ test_that("every entry takes good arguments", {
   expect_setequal(names(entry_calls()), names(getDLLRegisteredRoutines("fumi")$.Call))
   for (name in names(entry_calls())) {
     out <- call_entry(name)
-    if (is.list(out) && "status" %in% names(out)) expect_true(out$status %in% c("ok", "converged", "max_iter"), info = name)
+    if (is.list(out) && "status" %in% names(out))
+      expect_true(out$status %in% c("ok", "converged", "max_iter"), info = name)
     else expect_true(is.character(out) || all(is.finite(unlist(out))), info = name)
   }
 })
 
 test_that("every entry refuses arguments of another type or length, and NA where it counts", {
   any_length <- c("ffi_sum_columns 3", "ffi_dlfumi_worst 8", "ffi_kmeans 4", "ffi_dlfumi_carried 2")
-  any_rows <- paste(c("ffi_sum_columns", "ffi_kmeans", "ffi_unit_scale", "ffi_dd_moments", "ffi_dlfumi_carried"), 1)
+  any_rows <- paste0("ffi_", c("sum_columns", "kmeans", "unit_scale", "dd_moments", "dlfumi_carried"), " 1")
   for (name in names(entry_calls())) for (i in seq_along(entry_calls()[[name]])) {
     good <- entry_calls()[[name]]
     with <- function(value) {
@@ -393,7 +396,8 @@ test_that("every entry refuses arguments of another type or length, and NA where
       if (is.matrix(good[[i]]) && !paste(name, i) %in% any_rows)
         expect_refused(name, with(good[[i]][-1, , drop = FALSE]), i)
     }
-    if (is.integer(good[[i]]) || is.logical(good[[i]])) expect_refused(name, with(replace(good[[i]], 1, NA)), i)
+    if (is.integer(good[[i]]) || is.logical(good[[i]]))
+      expect_refused(name, with(replace(good[[i]], 1, NA)), i)
   }
 })
 
@@ -411,7 +415,8 @@ test_that("every entry refuses parameters that are missing, of another type or o
       }
     }
     bad <- good
-    for (part in intersect(names(good[[i]]), c("n_target", "simd", "threads", "steps", "max_iter", "inner"))) {
+    counts <- c("n_target", "simd", "threads", "steps", "max_iter", "inner")
+    for (part in intersect(names(good[[i]]), counts)) {
       for (value in c(list(-1L, 1.5, 1e10, NaN), if (part == "n_target") list(0L, 4L))) {
         bad[[i]][[part]] <- value
         expect_refused(name, bad, paste(part, value))
@@ -422,12 +427,13 @@ test_that("every entry refuses parameters that are missing, of another type or o
 
 test_that("indices, bags and counts out of range are errors, not reads beyond the end", {
   bad <- list(
-    ffi_arrange = list(list(2, c(1L, 1:3)), list(2, c(0L, 2:4)), list(4, c(21L, 1:19)), list(4, c(1L, 1:19))),
+    ffi_arrange = list(list(2, c(1L, 1:3)), list(2, c(0L, 2:4)), list(4, c(21L, 1:19)),
+                       list(4, c(1L, 1:19))),
     ffi_dd_moments = list(list(3, 0L), list(3, 21L)),
-    ffi_dd_objective = list(list(3, rep(0:4, 4)), list(3, rep(-1:2, 5)), list(3, rep(0:2, length.out = 20)),
-                            list(4, c(1L, 0L, 2L, 0L))),
-    ffi_dd_select = list(list(2, rep(1:4, 5)), list(2, rep(-1:2, 5)), list(2, rep(0:2, length.out = 20)), list(3, 0L),
-                         list(3, -1L), list(3, 21L)),
+    ffi_dd_objective = list(list(3, rep(0:4, 4)), list(3, rep(-1:2, 5)),
+                            list(3, rep(0:2, length.out = 20)), list(4, c(1L, 0L, 2L, 0L))),
+    ffi_dd_select = list(list(2, rep(1:4, 5)), list(2, rep(-1:2, 5)),
+                         list(2, rep(0:2, length.out = 20)), list(3, 0L), list(3, -1L), list(3, 21L)),
     ffi_dlfumi_carried = list(list(2, rep(.5, 21)), list(3, 5L)),
     ffi_dlfumi_fit = list(list(3, 21L), list(3, -1L), list(8, rep(.5, 11))),
     ffi_dlfumi_start_codes = list(list(3, 21L)),
@@ -435,7 +441,8 @@ test_that("indices, bags and counts out of range are errors, not reads beyond th
     ffi_dmil_fit = list(list(3, rep(1:4, 5)), list(3, rep(0L, 20))),
     ffi_dmil_code = list(list(4, NULL), list(5, NULL)),
     ffi_efumi_unmix = list(list(2, -1L), list(2, 5L)),
-    ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)), list(4, c(0, NaN))),
+    ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)),
+                      list(4, c(0, NaN))),
     ffi_sum_columns = list(list(3, 0L), list(3, 21L), list(3, -1L)),
     ffi_take = list(list(2, "c"), list(1, list(1, 2))))
   for (name in names(bad)) for (case in bad[[name]]) {
@@ -449,7 +456,8 @@ test_that("an entry works in codes that nobody else holds, and in a copy of othe
   args <- entry_calls()
   fit <- args$ffi_dlfumi_fit
   mine <- matrix(.1, 4, 20)
-  run <- function(codes) .Call(ffi_dlfumi_fit, fit[[1]], fit[[2]], fit[[3]], fit[[4]], codes, fit[[6]], NULL, NULL, NULL)
+  run <- function(codes)
+    .Call(ffi_dlfumi_fit, fit[[1]], fit[[2]], fit[[3]], fit[[4]], codes, fit[[6]], NULL, NULL, NULL)
   also <- mine
   out <- run(mine)
   expect_identical(mine, matrix(.1, 4, 20))
@@ -474,14 +482,16 @@ test_that("an element is taken out of a list, unless somebody else holds the lis
 
 # ---- conditions -------------------------------------------------------------------------------
 
-# Fits of three iterations by two methods and by a keeper of instances, each with a function to report to.
+# Fits of some iterations by two methods and by a keeper of instances, as functions of a function
+# to report to.
 reporting <- function() {
   args <- entry_calls()
   with <- function(name, i) {
     force(args)
     function(report) call_entry(name, replace(args[[name]], i, list(report)))
   }
-  list(dlfumi = with("ffi_dlfumi_fit", 9), kept = with("ffi_dlfumi_fit_kept", 3), dmil = with("ffi_dmil_fit", 7))
+  list(dlfumi = with("ffi_dlfumi_fit", 9), kept = with("ffi_dlfumi_fit_kept", 3),
+       dmil = with("ffi_dmil_fit", 7))
 }
 
 test_that("an error of the function that a fit reports to goes on as it is", {
@@ -497,7 +507,7 @@ test_that("an error of the function that a fit reports to goes on as it is", {
   }
 })
 
-test_that("handlers outside of a fit see messages and warnings of the function that it reports to", {
+test_that("handlers outside of a fit see messages and warnings of its report function", {
   for (fit in reporting()) {
     whole <- fit(NULL)
     seen <- character()
@@ -517,12 +527,10 @@ test_that("handlers outside of a fit see messages and warnings of the function t
 
 test_that("any other way out of the function that a fit reports to is taken too", {
   for (fit in reporting()) {
-    leave <- function() {
-      fit(function(it, objective) return_from(it))
-      "not reached"
-    }
-    expect_identical(callCC(function(return_from) { environment(leave)$return_from <- return_from; leave() }), 1L)
-    expect_identical(withRestarts(fit(function(it, objective) invokeRestart("out", it)), out = identity), 1L)
+    left <- callCC(function(leave) fit(function(it, objective) leave(it)))
+    expect_identical(left, 1L)
+    left <- withRestarts(fit(function(it, objective) invokeRestart("out", it)), out = identity)
+    expect_identical(left, 1L)
   }
 })
 
@@ -537,7 +545,8 @@ test_that("an interrupt in the function that a fit reports to leaves whole itera
 test_that("errors of a keeper of instances go on as they are, and its wrong answers are errors", {
   args <- entry_calls()$ffi_dlfumi_fit_kept
   kept <- function(pass) call_entry("ffi_dlfumi_fit_kept", replace(args, 4, list(pass)))
-  expect_error(kept(function(kind, D) stop_fumi("gone", class = "worker")), "gone", class = "fumi_error_worker")
+  expect_error(kept(function(kind, D) stop_fumi("gone", class = "worker")), "gone",
+               class = "fumi_error_worker")
   expect_identical(kept(function(kind, D) NULL)$status, "interrupt")
   expect_error(kept(function(kind, D) 1), "internal error of fumi")
   expect_error(kept(function(kind, D) list(U = D, S = diag(3), terms = 1:4 / 2)), "`S`")
