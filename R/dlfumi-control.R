@@ -85,9 +85,10 @@ check_dlfumi_control <- function(control, call = rlang::caller_env()) {
   do.call(dlfumi_control, control)
 }
 
-dlfumi_defaults <- function(variant) {
+dlfumi_defaults <- function(variant, noise = "white") {
   matlab <- variant == "matlab"
-  list(n_target = if (matlab) 2 else 4, n_background = if (matlab) 5 else 15,
+  background <- noise == "background"
+  list(n_target = if (background) 3 else if (matlab) 2 else 4, n_background = if (background) 8 else if (matlab) 5 else 15,
        lambda = if (variant == "exact") 0.05 else 0.001, beta = 30, gamma = 0.001,
        psi = if (matlab) 1.5 else 1)
 }

@@ -2,11 +2,15 @@
 
 #' @rdname mil_model-methods
 #' @export
-coef.dlfumi <- function(object, which = c("all", "target", "background"), ...) {
+coef.dlfumi <- function(object, which = c("all", "target", "background"), filter = FALSE, ...) {
   which <- check_choice(which, c("all", "target", "background"), "which")
+  filter <- check_flag(filter, "filter")
   validate_model(object)
-  target <- seq_len(ncol(object$dictionary)) <= object$n_target
-  t(object$dictionary[, switch(which, all = TRUE, target = target, background = !target), drop = FALSE])
+  atoms <- object$dictionary
+  if (filter && !is.null(object$noise))
+    atoms <- structure(noise_filter(object$noise, unname(object$noise$dictionary)), dimnames = dimnames(atoms))
+  target <- seq_len(ncol(atoms)) <= object$n_target
+  t(atoms[, switch(which, all = TRUE, target = target, background = !target), drop = FALSE])
 }
 
 #' @rdname mil_model-methods
@@ -20,6 +24,9 @@ print.dlfumi <- function(x, digits = 4, ...) {
       ", normalize \"", x$normalize, "\"",
       if (nonneg_codes(x) || nonneg_atoms(x)) paste0(", nonneg \"", x$nonneg, "\""),
       if (is_difference(x)) ", score \"difference\"", "\n", sep = "")
+  if (!is.null(x$noise))
+    cat("  noise:      of the background, ", length(x$noise$gain), " directions",
+        if (x$noise$normalize_after == "unit") ", instances of norm 1 after it", "\n", sep = "")
   if (x$variant == "exact") cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n", sep = "")
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",

@@ -38,14 +38,17 @@ averaged_score <- function(object, x) if (is_difference(object)) dlfumi_score(ob
 
 #' @export
 score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), coding_steps = NULL,
-                                   detector = c("confidence", "subace"), background = NULL, ...,
+                                   detector = c("confidence", "subace", "norm"), background = NULL, ...,
                                    call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding", "coding_steps", "detector", "background", "new_data",
                                   "type", "level", "bag", "pool", "threshold"), call = call)
   coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
   if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
-  if (check_choice(detector, c("confidence", "subace"), "detector", call = call) == "subace")
-    return(subace_score(object, x, background, call))
+  detector <- check_choice(detector, c("confidence", "subace", "norm"), "detector", call = call)
+  if (detector == "subace") return(subace_score(object, x, background, call))
+  if (detector == "norm") return(norm_score(object, x, call))
+  if (!is.null(object$noise))
+    return(score_instances(white_model(object), to_noise_space(object$noise, x), coding, coding_steps, call = call))
   if (is.null(object$members)) return(dlfumi_score(object, x, coding, coding_steps))
   if (coding != "joint" || !is.null(coding_steps))
     stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, which are ",
@@ -55,6 +58,14 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
     (averaged_score(object, x) - m$center) / m$scale
   })
   Reduce(`+`, standard) / length(standard)
+}
+
+# The control of a detector with atoms: how far an instance is from the background, without any atom.
+norm_score <- function(object, x, call) {
+  if (is.null(object$noise))
+    stop_fumi("`detector` must not be \"norm\" for a fit with white noise: it is the norm of instances from which the ",
+              "covariance of the background has been taken out.", class = "no_meaning", call = call)
+  colSums(to_noise_space(object$noise, x)^2)
 }
 
 subace_score <- function(object, x, background, call) {
@@ -82,12 +93,16 @@ weight_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), 
   check_dots_empty(..., known = c("coding", "coding_steps", "new_data", "pool", "bag"), call = call)
   coding <- check_choice(coding, c("joint", "separate"), "coding", call = call)
   if (!is.null(coding_steps)) coding_steps <- check_count(coding_steps, "coding_steps", call = call)
+  if (!is.null(object$noise))
+    return(weight_instances(white_model(object), to_noise_space(object$noise, x), coding, coding_steps, call = call))
   -expm1(-object$beta * dlfumi_confidence(object, x, coding, coding_steps)$r_bg)
 }
 
 #' @export
 code_instances.dlfumi <- function(object, x, ..., coding_steps = NULL, call = rlang::caller_env()) {
   check_dots_empty(..., known = c("coding_steps", "new_data"), call = call)
+  if (!is.null(object$noise))
+    return(code_instances(white_model(object), to_noise_space(object$noise, x), coding_steps = coding_steps, call = call))
   lambda <- if (is.null(coding_steps)) coding_penalty(object)[1] else object$lambda
   steps <- if (is.null(coding_steps)) 0L else check_count(coding_steps, "coding_steps", call = call)
   out <- .Call(ffi_code, x, instance_scale(x, object$normalize), unname(object$dictionary),

@@ -47,6 +47,26 @@
 #' | `psi` | 1 | 1.5 | 1 |
 #' | `tol` | 1e-8 of the first objective | 1e-8 | 1e-6 of the first objective |
 #'
+#' With `noise = "background"` the defaults are variant `"exact"`, `n_target = 3`, `n_background = 8`,
+#' `normalize = "none"`, `n_start = 4` with `combine = "average"` (`"best"` for [bag_shards()]), and
+#' `score = "difference"`.
+#'
+#' @section Noise:
+#' Eq. 3 of the paper takes what atoms leave of an instance for white noise. A background often varies far more along
+#' some directions than along others: light in photographs, brightness in spectra. With `noise = "background"` the model
+#' is \eqn{x = \mu + D a + e}{x = mu + D a + e}, where \eqn{\mu}{mu} and the covariance of \eqn{e} are those of the
+#' instances of the negative bags, and DL-FUMI is fitted to instances from which both have been taken out. `coef()`,
+#' `plot()` and `predict(type = "reconstruction")` show atoms and instances in the units of the data; the atoms as they
+#' are fitted are in `noise$dictionary`, and `coef(filter = TRUE)` gives the directions that instances are multiplied
+#' with to detect them.
+#'
+#' Use it where the target is a part of an instance or lies on top of a background: sub-pixel targets in spectra,
+#' glasses on faces. Where the target is the whole instance, as with digits, white noise is better. [mil_tune()] can
+#' choose: `noise`, `ridge`, `normalize` and `normalize_after` may be columns of its grid. Directions in which the
+#' negatives do not vary at all count most, so that whatever is new, a new person or sensor, scores like a target:
+#' compare with the squared norm alone, `predict(detector = "norm")`, and keep groups apart in cross-validation
+#' (`group = ` of [bag_folds()]).
+#'
 #' @section Bounds and prior knowledge:
 #' With `nonneg = "codes"`, every threshold step on a code is followed by \eqn{\max(0, \cdot)}, and variant `"exact"`
 #' minimises over non-negative codes; with `"dictionary"`, the numerator of an atom loses its negative part before it
@@ -85,8 +105,14 @@
 #'   0: "not here", \eqn{p_i = 0}; 1: \eqn{p_i = 1}. It must be 0 or `NA` in negative bags. See below.
 #' @param witnesses number of rounds in which a witness is looked for in each positive bag; 0: none, as in the paper. See
 #'   below.
+#' @param noise `"white"`, as in the paper, or `"background"`: noise with the covariance of the negative bags. See below.
+#' @param ridge for `noise = "background"`: the variance that is added to the covariance in all directions, as a share of
+#'   the mean variance along those in which the negatives vary; try 1e-4 to 0.1. `NULL`: the shrinkage of Ledoit and
+#'   Wolf (2004), which adds much where a few directions are far stronger than the others.
 #' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are.
+#'   data), `"none"` takes them as they are. The default is `"unit"` for white noise, else `"none"`.
+#' @param normalize_after for `noise = "background"`: `"unit"` also brings instances to norm 1 after the covariance has
+#'   been taken out, so that their direction counts and not their strength; `"none"` does not.
 #' @param init the start: `"paper"` (target atoms are means of random disjoint subsets
 #'   of the instances of positive bags, background atoms are k-means centres of the
 #'   instances of negative bags, codes by least squares); a matrix of atoms x features, target
@@ -113,7 +139,9 @@
 #'
 #' @return A plain list of class `c("dlfumi", "mil_model")` that holds neither data nor
 #'   functions, unless `init` is one:
-#'   \item{dictionary}{features x atoms, unit-norm columns, target atoms first}
+#'   \item{dictionary}{features x atoms, unit-norm columns, target atoms first, in the units of the data}
+#'   \item{noise}{for `noise = "background"`: `mean`, `basis`, `gain` and `scale` of the transform, and `dictionary`, the
+#'     atoms in its space}
 #'   \item{codes}{atoms x instances, in the order of the instances given}
 #'   \item{prob_target}{the weight \eqn{p} of the last E-step for each instance, 0 in negative bags}
 #'   \item{objective}{one row an iteration: the objective and its three terms; see
@@ -134,6 +162,9 @@
 #' @references Jiao, C. and Zare, A. (2016). Multiple instance dictionary learning using
 #'   functions of multiple instances. *International Conference on Pattern Recognition*.
 #'   arXiv:1511.02825.
+#'
+#'   Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices. *Journal of
+#'   Multivariate Analysis*, 88(2), 365--411.
 #' @seealso [predict.mil_model()], [plot.dlfumi()], [mil_roc()], [one_vs_rest()]
 #' @examples
 #' set.seed(1)
@@ -145,7 +176,8 @@
 #' @export
 dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, beta = NULL,
                    gamma = NULL, psi = NULL, nonneg = c("none", "codes", "dictionary", "both"), bag_weights = NULL,
-                   instance_prior = NULL, witnesses = 0, normalize = c("unit", "none"), init = "paper",
+                   instance_prior = NULL, witnesses = 0, noise = c("white", "background"), ridge = 0.001,
+                   normalize = c("unit", "none"), normalize_after = c("none", "unit"), init = "paper",
                    n_start = 1, combine = c("best", "average"), score = c("ratio", "difference"), keep_background = FALSE,
                    calibrate = getOption("fumi.calibrate", "auto"), control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
@@ -153,10 +185,15 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   given <- given_arguments()
   dots <- list(...)
   by_name <- names(dots) %in% control_names()
-  control <- merged_dlfumi_control(control, dots[by_name], !is.null(given$control))
+  noise <- check_choice(noise, noise_kinds, "noise")
+  other <- noise_defaults(noise)
+  for (name in setdiff(names(other), names(given))) assign(name, other[[name]])
+  options <- c(dots[by_name], if (noise == "background" && is.null(c(given$control, dots$variant))) list(variant = "exact"))
+  control <- merged_dlfumi_control(control, options, !is.null(given$control))
   asked <- list(n_target = n_target, n_background = n_background, lambda = lambda, beta = beta,
                 gamma = gamma, psi = psi)
-  spec <- check_dlfumi_spec(asked, control$variant, init)
+  spec <- check_dlfumi_spec(asked, control$variant, noise, init)
+  spec <- c(spec, check_noise(noise, ridge, normalize_after, nonneg, names(given)))
   spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
   spec$nonneg <- check_choice(nonneg, c("none", "codes", "dictionary", "both"), "nonneg")
   spec$combine <- check_choice(combine, c("best", "average"), "combine")
@@ -168,7 +205,8 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$control <- control
   progress <- check_flag(progress, "progress")
   b <- if (any(by_name)) do.call("bags", c(list(x), dots[!by_name])) else bags(x, ...)
-  b <- check_trainable(b, spec$normalize, copies = 0.05, shards = TRUE)
+  if (inherits(b, "bag_shards") && is.null(given$combine)) spec$combine <- "best"
+  b <- check_trainable(b, spec$normalize, copies = if (noise == "white") 0.05 else 1.1, shards = TRUE)
   check_dlfumi_sizes(b, spec)
   known <- list(bag_weights = check_bag_weights(bag_weights, b),
                 instance_prior = check_instance_prior(instance_prior, b, spec$n_target))
@@ -205,8 +243,8 @@ dlfumi_refit <- function(b, spec, init) {
 }
 
 # Parameters as given, completed by a fit that is the start, then by the variant.
-check_dlfumi_spec <- function(spec, variant, init, call = rlang::caller_env()) {
-  default <- dlfumi_defaults(variant)
+check_dlfumi_spec <- function(spec, variant, noise, init, call = rlang::caller_env()) {
+  default <- dlfumi_defaults(variant, noise)
   if (inherits(init, "dlfumi")) default[c("n_target", "n_background")] <- init[c("n_target", "n_background")]
   for (name in names(spec)) if (is.null(spec[[name]])) spec[[name]] <- default[[name]]
   list(n_target = check_count(spec$n_target, "n_target", call = call),
@@ -233,9 +271,13 @@ check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
 
 # ---- bridge: numbers in, model out -----------------------------------------------
 
-dlfumi_bridge <- function(b, spec, init, progress) {
+dlfumi_bridge <- function(b, spec, init, progress, call = rlang::caller_env()) {
+  fit <- if (spec$noise == "white") fit_white_noise else fit_background_noise
+  fit(b, spec, init, progress, call)
+}
+
+fit_white_noise <- function(b, spec, init, progress, call) {
   scale <- instance_scale(b$x, spec$normalize)
-  call <- rlang::caller_env()
   starts <- (if (inherits(b, "bag_shards")) shards_starts else dlfumi_starts)(b, scale, spec, init, call)
   starts <- online_starts(starts, b, spec$control)
   bar <- fit_progress(progress, spec$n_start, n_iterations(b, spec$control))

@@ -72,13 +72,12 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   columns <- new$x[, back, drop = FALSE]
   columns <- columns * rep(instance_scale(columns, x$normalize), each = nrow(columns))
   parts <- explain_parts(x, columns)
-  left <- function(part) colSums((columns - part)^2)
   out <- data.frame(
-    instance = seq_along(back), score = unname(score_instances(x, columns)),
-    atom = strongest_target(x, t(parts$codes)), with = left(parts$with), without = left(parts$without))
+    instance = seq_along(back), score = unname(score_instances(x, new$x[, back, drop = FALSE])),
+    atom = strongest_target(x, t(parts$codes)), parts$left[c("with", "without")])
   out <- data.frame(out["instance"], prob = instance_probability(x, out$score), out[-1])
   # The rest of an instance that the atoms rebuild to rounding is rounding.
-  out$drop <- ifelse(out$without > 1e-14 * colSums(columns^2), 1 - out$with / out$without, 0)
+  out$drop <- ifelse(out$without > 1e-14 * parts$left$all, 1 - out$with / out$without, 0)
   structure(out, title = one$title, image_dim = x$image_dim, instances = columns, with = parts$with,
             without = parts$without, class = c("mil_explanation", "data.frame"))
 }
@@ -93,15 +92,30 @@ one_bag <- function(new_data, bag, call = rlang::caller_env()) {
   list(instances = one, title = paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], ")"))
 }
 
-# Codes of the columns of `x`, and their reconstructions with and without target atoms.
+# Codes of the columns of `x` (as the method takes them), their reconstructions with and without target atoms, and the
+# squared norms of what these leave, and of all. With noise of the background all but the reconstructions, which
+# are in the user's units, are those of the transformed space.
 explain_parts <- function(object, x) {
+  noise <- object$noise
+  if (!is.null(noise)) {
+    noise$normalize <- "none"
+    z <- to_noise_space(noise, x)
+    scale <- nonzero_scale(z, noise$normalize_after)
+    parts <- explain_parts(white_model(object), z * rep(scale, each = nrow(z)))
+    back <- function(part) noise$mean + from_noise_space(noise, part / rep(scale, each = nrow(z)))
+    parts[c("with", "without")] <- list(back(parts$with), back(parts$without))
+    return(parts)
+  }
   object$normalize <- "none"
   codes <- code_instances(object, x)
   atoms <- unname(object$dictionary)
   target <- seq_len(object$n_target)
   background <- atoms[, -target, drop = FALSE]
   alone <- if (inherits(object, "e_fumi")) unmix(background, x) else codes[-target, , drop = FALSE]
-  list(codes = codes, with = atoms %*% codes, without = background %*% alone)
+  with <- atoms %*% codes
+  without <- background %*% alone
+  list(codes = codes, with = with, without = without,
+       left = list(with = colSums((x - with)^2), without = colSums((x - without)^2), all = colSums(x^2)))
 }
 
 #' @rdname mil_explain

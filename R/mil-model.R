@@ -107,6 +107,7 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #'
 #' @param object,x a fitted model.
 #' @param which which atoms.
+#' @param filter for [dlfumi()] with `noise = "background"`: the directions that detect the atoms in place of the atoms?
 #' @param new_data,bag instances, and the ids of their bags where they are a column of the data, as in
 #'   [predict.mil_model()].
 #' @param data the training data for the new fit: [bags()], or what [bags()] takes.

@@ -136,6 +136,5 @@ predict_matrix <- function(object, new, type, ...) {
   back <- order(new$order)
   if (type == "codes") return(t(codes[, back, drop = FALSE]))
   if (is.null(object$dictionary)) stop_no_meaning(object, type, rlang::caller_env())
-  scale <- instance_scale(new$x, object$normalize)
-  t((object$dictionary %*% codes)[, back, drop = FALSE]) / ifelse(scale[back] > 0, scale[back], 1)
+  t(rebuild(object, codes, new$x)[, back, drop = FALSE])
 }

@@ -147,6 +147,12 @@ background_rules <- function(m, d) list(
   `background$kappa` = numbers(ncol(m$background$basis)),
   `background$delta` = function(x) if (!is.numeric(x) || length(x) != 1 || is.na(x) || x <= 0) "a number > 0")
 
+noise_rules <- function(m, d) list(
+  `noise$mean` = numbers(d), `noise$basis` = a_matrix(d, least = 0), `noise$gain` = numbers(ncol(m$noise$basis)),
+  `noise$scale` = function(x) if (!is.numeric(x) || length(x) != 1 || is.na(x) || x <= 0) "a number > 0",
+  `noise$dictionary` = a_matrix(d, ncol(m$dictionary)), `noise$normalize` = one_of(c("unit", "none")),
+  `noise$normalize_after` = one_of(c("unit", "none")))
+
 dd_rules <- function(m, d) list(
   normalize = one_of(c("unit", "none")), target = numbers(d), feature_scale = numbers(d), start_scale = a_number,
   objective = a_number, `spec$scale_type` = one_of(dd_scale_types), stop_reason = one_of(names(stop_words)))
@@ -160,6 +166,7 @@ model_rules <- list(
          n_dead = numbers(ncol(m$dictionary)), combine = one_of(c("best", "average")), variant = one_of(c("paper", "matlab", "exact")),
          witnesses = optional(count()), score = optional(one_of(c("ratio", "difference"))), nonneg = optional(one_of(c("none", "codes", "dictionary", "both")))),
     if (!is.null(m$background)) background_rules(m, d),
+    if (!is.null(m$noise)) noise_rules(m, d),
     member_rules(m, function(s) list(dictionary = a_matrix(d), n_target = count(1, ncol(s$dictionary) - 1)))),
   e_fumi = function(m, d) dictionary_rules(m, d),
   mi_ace = function(m, d) c(
