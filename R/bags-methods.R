@@ -66,11 +66,11 @@ length.bags <- function(x) length(x$ids)
   if (missing(i)) return(x)
   i <- bag_index(x, i)
   if (!is.unsorted(i, strictly = TRUE)) return(take_columns(x, which(x$bag %in% i)))
-  repeat_bags(x, i)
+  bags_as_asked(x, i)
 }
 
 # Bags in another order than they are in, or more than once: bag by bag.
-repeat_bags <- function(x, i) {
+bags_as_asked <- function(x, i) {
   by_user <- order(x$order)
   members <- split(by_user, factor(x$bag[by_user], seq_along(x$ids)))[i]
   mine <- unlist(members, use.names = FALSE)

@@ -58,7 +58,7 @@ test_that("fits to sparse and dense features agree, for every method", {
   p <- sparse_problem()
   for (method in names(mil_methods)) {
     fit <- function(x)
-      suppressWarnings(do.call(seeded, c(list(mil_methods[[method]], x, p$bag, p$label), quick_arguments[[method]])))
+      suppressWarnings(do.call(seeded, c(list(mil_methods[[method]], x, p$bag, p$label, calibrate = 0), quick_arguments[[method]])))
     one <- fit(p$sparse)
     other <- fit(p$x)
     for (new in list(p$x, p$sparse, bags(p$sparse, p$bag, p$label)))
@@ -70,7 +70,8 @@ test_that("fits to sparse and dense features agree, for every method", {
 
 test_that("weights by sparse and dense features are the same to rounding where the solver's path is", {
   p <- sparse_problem()
-  for (fit in list(sil, function(...) sil(..., normalize = "none"), mi_svm, function(...) mi_svm(..., type = "MI")))
+  for (fit in list(sil, function(...) sil(..., normalize = "none"),
+                   function(...) mi_svm(..., kernel = "linear"), function(...) mi_svm(..., type = "mi", kernel = "linear")))
     expect_equal(unname(coef(seeded(fit, p$sparse, p$bag, p$label))), unname(coef(seeded(fit, p$x, p$bag, p$label))),
                  tolerance = 1e-8)
 })
@@ -107,14 +108,14 @@ test_that("linear methods hold sparse features without making them dense", {
   }
   b <- bags(p$x, p$bag, p$label)
   expect_lt(as.numeric(utils::object.size(b$x)), 2e6)
-  expect_lt(megabytes(function() fit <<- sil(b)), 200)
+  expect_lt(megabytes(function() fit <<- sil(b, calibrate = 0)), 200)
   expect_lt(megabytes(function() score <<- predict(fit, p$x)$.score), 100)
   expect_gt(as.numeric(mil_roc(fit, b, level = "bag")$auc), .9)
   expect_gt(coef(fit)[7], 10 * sd(coef(fit)))
   some <- b[1:60]
-  expect_lt(megabytes(function() fit <<- mi_svm(some, max_iter = 3)), 200)
+  expect_lt(megabytes(function() fit <<- mi_svm(some, kernel = "linear", calibrate = 0, max_iter = 3)), 200)
   expect_length(fit$model$weights, 50000)
-  expect_lt(megabytes(function() fit <<- miles(some)), 300)
+  expect_lt(megabytes(function() fit <<- miles(some, calibrate = 0)), 300)
   expect_identical(nrow(fit$instances), 50000L)
 })
 
@@ -159,7 +160,7 @@ test_that("models saved after sparse fits are plain", {
   p <- sparse_problem()
   file <- tempfile()
   on.exit(unlink(file))
-  for (fit in list(sil(p$sparse, p$bag, p$label), mi_svm(p$sparse, p$bag, p$label), miles(p$sparse, p$bag, p$label))) {
+  for (fit in list(sil(p$sparse, p$bag, p$label), mi_svm(p$sparse, p$bag, p$label, kernel = "linear"), miles(p$sparse, p$bag, p$label))) {
     mil_save(fit, file)
     expect_identical(mil_load(file), fit)
   }
