@@ -1,5 +1,5 @@
-/* Blocks and threads: each block once, those of a group in their order, on threads that never wait for
- * each other; and the same bits for any number of them. */
+/* Blocks and threads: each block once, those of a group in their order, on threads that never wait
+ * for each other; and the same bits for any number of them. Residuals against long doubles. */
 #include <limits.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -21,7 +21,8 @@ static void allow_threads(int n) {
 static void test_number_of_blocks(void) {
   const int d[] = {1, 256, 4980, INT_MAX};
   for (int s = 0; s < 4; s++) {
-    const int nb = fumi_block_size(d[s]), N[] = {0, 1, nb - 1, nb, nb + 1, INT_MAX - nb, INT_MAX - 1, INT_MAX};
+    const int nb = fumi_block_size(d[s]),
+              N[] = {0, 1, nb - 1, nb, nb + 1, INT_MAX - nb, INT_MAX - 1, INT_MAX};
     for (int j = 0; j < 8; j++) {
       const long long n = fumi_n_blocks(d[s], N[j]);
       CHECK(n * nb >= N[j] && (n - 1) * nb < N[j]);
@@ -29,11 +30,12 @@ static void test_number_of_blocks(void) {
   }
 }
 
-/* Groups are few beside the blocks, so that the sums of all of them take less memory than the instances. */
+/* Groups are few beside the blocks, so that their sums take less memory than the instances. */
 static void test_groups(void) {
   for (int n = 0; n < 3000; n++) {
     const int groups = fumi_groups(n);
-    CHECK(groups == n || (groups >= 8 && groups <= FUMI_GROUPS && (groups == 8 || 8 * groups <= n)));
+    CHECK(groups == n ||
+          (groups >= 8 && groups <= FUMI_GROUPS && (groups == 8 || 8 * groups <= n)));
     CHECK(groups <= fumi_groups(n + 1));
   }
   CHECK(fumi_groups(fumi_n_blocks(4, INT_MAX)) == FUMI_GROUPS);
@@ -70,7 +72,8 @@ static void note_block(void *ctx, int thread, int group, int j) {
 }
 
 static void check_each_block(int n_blocks, int threads, double work) {
-  log_of_blocks l = {.groups = fumi_groups(n_blocks), .times = arena_take((size_t)n_blocks + 1, sizeof(int))};
+  log_of_blocks l = {.groups = fumi_groups(n_blocks),
+                     .times = arena_take((size_t)n_blocks + 1, sizeof(int))};
   l.last = arena_take((size_t)FUMI_GROUPS, sizeof(int)); /* all bits set: -1 */
   memset(l.times, 0, sizeof(int) * (size_t)n_blocks);
   recorder r = {0};
@@ -88,7 +91,8 @@ static void test_each_block(void) {
   allow_threads(64);
   for (int n = 0; n < 8; n++)
     for (int t = 0; t < 6; t++)
-      for (double work = 1; work < 1e12; work *= 1e5) check_each_block(numbers[n], threads[t], work);
+      for (double work = 1; work < 1e12; work *= 1e5)
+        check_each_block(numbers[n], threads[t], work);
 }
 
 #ifdef _OPENMP
@@ -166,18 +170,21 @@ static void test_same_bits(void) {
 /* ---- residuals ------------------------------------------------------------------------ */
 
 /* ||x_i - sum_{k >= from} a_ik d_k||^2 with the digits of a long double */
-static double long_residual(const fumi_data *x, int K, int from, const double *D, const double *A, int i) {
+static double long_residual(const fumi_data *x, int K, int from, const double *D, const double *A,
+                            int i) {
   long double sum = 0;
   for (int r = 0; r < x->d; r++) {
     long double e = (long double)x->scale[i] * fumi_ccol(x->X, x->d, i)[r];
-    for (int k = from; k < K; k++) e -= (long double)fumi_ccol(A, K, i)[k] * fumi_ccol(D, x->d, k)[r];
+    for (int k = from; k < K; k++)
+      e -= (long double)fumi_ccol(A, K, i)[k] * fumi_ccol(D, x->d, k)[r];
     sum += e * e;
   }
   return (double)sum;
 }
 
-/* Residuals of all instances in blocks; the largest relative error of one that is not 0 to rounding */
-static double worst_residual(const fumi_data *x, int K, int from, const double *D, const double *A, int simd) {
+/* Residuals of all instances in blocks: the largest relative error */
+static double worst_residual(const fumi_data *x, int K, int from, const double *D, const double *A,
+                             int simd) {
   recorder rec = {0};
   const fumi_host host = host_of(&rec);
   fumi_block b;
@@ -195,7 +202,7 @@ static double worst_residual(const fumi_data *x, int K, int from, const double *
   return worst;
 }
 
-/* Two atoms at an angle, with codes that cancel in Da: terms of the size 1 / angle^2 in the Gram form. */
+/* Two atoms at an angle, with codes that cancel in Da: the Gram form has terms of 1 / angle^2. */
 static void test_residuals_of_twin_atoms(void) {
   const int d = 30, K = 5, N = 100;
   for (int simd = 0; simd <= 2; simd++)

@@ -6,7 +6,9 @@
 static const fumi_kernel *kernel;
 
 static int tiles_of(int n) { return (n + kernel->lanes - 1) / kernel->lanes; }
-static int panels_of(int rows) { return (rows + kernel->panel - 1) / kernel->panel * kernel->panel; }
+static int panels_of(int rows) {
+  return (rows + kernel->panel - 1) / kernel->panel * kernel->panel;
+}
 
 /* Agreement relative to the sizes of the terms that were summed. */
 static void check_sum(double actual, double expected, double size) {
@@ -26,8 +28,7 @@ static void check_project(int d, int n, int K, int rows) {
       const double actual = B[fumi_at(kernel->lanes, rows, k, i)];
       if (i < n && k < K)
         check_sum(actual, scale[i] * dot(d, fumi_ccol(X, d, i), fumi_ccol(D, d, k)), d);
-      else
-        CHECK(actual == untouched);
+      else CHECK(actual == untouched);
     }
   arena_release();
 }
@@ -123,7 +124,8 @@ static void test_quadratic(void) {
 /* Every third instance, or all; others keep what they had. */
 static void check_residual(int d, int n, int K, int rows, int every) {
   const int lanes = kernel->lanes;
-  const double *X = random_doubles((ptrdiff_t)d * n), *D = random_doubles((ptrdiff_t)d * K), *scale = random_doubles(n);
+  const double *X = random_doubles((ptrdiff_t)d * n), *D = random_doubles((ptrdiff_t)d * K),
+               *scale = random_doubles(n);
   const double *A = random_doubles((ptrdiff_t)tiles_of(n) * rows * lanes);
   double *r = filled(n, 42);
   int *which = arena_take((size_t)n, sizeof(int)), chosen = 0;
@@ -147,7 +149,8 @@ static void test_residual(void) {
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
       for (int K = 1; K <= 5; K += 2)
-        for (int every = 1; every <= 3; every += 2) check_residual(sizes[s], counts[c], K, K + 2, every);
+        for (int every = 1; every <= 3; every += 2)
+          check_residual(sizes[s], counts[c], K, K + 2, every);
 }
 
 /* ---- one instance ------------------------------------------------------------------ */
@@ -238,7 +241,8 @@ static void check_ista(int K, int steps, int nonneg) {
   const double threshold[] = {LAMBDA, fumi_below(LAMBDA, nonneg)};
   const double *G = gram_of(5, K, random_atoms(5, K), K), eta = step_length(K, G);
   const double *B = random_doubles(K * lanes);
-  double *A = random_doubles(K * lanes), *C = doubles(K * K), *H = doubles(fumi_panel_size(kernel, K, K));
+  double *A = random_doubles(K * lanes), *C = doubles(K * K),
+         *H = doubles(fumi_panel_size(kernel, K, K));
   if (nonneg) make_nonneg(K * lanes, A);
   const double *before = copied(A, K * lanes);
   for (int j = 0; j < K * K; j++) C[j] = (j % K == j / K) - eta * G[j];
@@ -338,7 +342,8 @@ static void test_panel(void) {
       for (int k = 0; k < all; k++)
         for (int j = 0; j < cols * copies; j++) {
           const int first = k / kernel->panel * kernel->panel, r = k % kernel->panel;
-          const double c = panel[copies * (first * cols + kernel->panel * (j / copies) + r) + j % copies];
+          const double c =
+              panel[copies * (first * cols + kernel->panel * (j / copies) + r) + j % copies];
           CHECK(c == (k < rows ? C[k + ldc * (j / copies)] : 0));
         }
       arena_release();

@@ -146,7 +146,7 @@ static double inertia(const fumi_data *x, int M, const double *C) {
   return sum;
 }
 
-/* Any number of threads: the same bits. And the centres are better than their seeds, which are instances. */
+/* The same bits for any number of threads, and centres that are better than their seeds. */
 static void test_threads(void) {
   const int d = 5, M = 7, N = 50000, threads[] = {2, 3, 8, 16, 64};
   const fumi_data x = random_data(d, 0, N);

@@ -12,8 +12,7 @@ static double worst_gradient(const fumi_data *x, int K, int k0, const double *D,
   double *residual = doubles(x->d), worst = 0;
   for (int r = 0; r < x->d; r++) {
     residual[r] = entry(x, r, i);
-    for (int k = k0; k < K; k++)
-      residual[r] -= fumi_ccol(A, K, i)[k] * fumi_ccol(D, x->d, k)[r];
+    for (int k = k0; k < K; k++) residual[r] -= fumi_ccol(A, K, i)[k] * fumi_ccol(D, x->d, k)[r];
   }
   for (int k = k0; k < K; k++)
     worst = fmax(worst, fabs(dot(x->d, fumi_ccol(D, x->d, k), residual)));
@@ -29,7 +28,8 @@ static double *codes_on(int threads, const fumi_data *x, int T, int K, const dou
   return A;
 }
 
-static double *start_codes(const fumi_data *x, int T, int K, const double *D, int simd, fumi_status expected) {
+static double *start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
+                           fumi_status expected) {
   return codes_on(1, x, T, K, D, simd, expected);
 }
 
@@ -88,7 +88,8 @@ static void test_twin_atoms(void) {
         if (first == second) continue;
         const fumi_data x = random_data(d, 5, 5);
         double *D = random_atoms(d, K);
-        for (int r = 0; r < d; r++) D[r + d * second] = D[r + d * first] + angle * D[r + d * second];
+        for (int r = 0; r < d; r++)
+          D[r + d * second] = D[r + d * first] + angle * D[r + d * second];
         check_codes(&x, T, K, D, 1e-4);
         arena_release();
       }

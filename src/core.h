@@ -26,8 +26,8 @@
 /* What the core asks of whoever runs it. Memory belongs to the host: the core
  * allocates only in *_init functions and frees nothing. */
 typedef struct {
-  void *(*alloc)(void *ctx, size_t n, size_t size); /* NULL: no memory */
-  int (*poll)(void *ctx);                           /* non-zero: stop */
+  void *(*alloc)(void *ctx, size_t n, size_t size);   /* NULL: no memory */
+  int (*poll)(void *ctx);                             /* non-zero: stop */
   int (*report)(void *ctx, int it, double objective); /* may be NULL; non-zero: stop */
   void *ctx;
 } fumi_host;
@@ -80,16 +80,17 @@ typedef struct {
   void (*project)(int d, int n, int K, const double *X, const double *scale, const double *D,
                   double *B, int rows);
   /* one tile: r = a'Ga - 2a'b and size = sum_k norm_k |a_k| for each lane */
-  void (*quadratic)(int K, const double *G, int ldg, const double *norm, const double *A, const double *B,
-                    double *r, double *size);
+  void (*quadratic)(int K, const double *G, int ldg, const double *norm, const double *A,
+                    const double *B, double *r, double *size);
   /* r[i] = ||scale_i x_i - D a_i||^2 for the n instances `which` of a block; pack: K tile rows */
-  void (*residual)(int d, int n, const int *which, int K, const double *X, const double *scale, const double *D,
-                   const double *A, int rows, double *r, double *pack);
+  void (*residual)(int d, int n, const int *which, int K, const double *X, const double *scale,
+                   const double *D, const double *A, int rows, double *r, double *pack);
   /* one tile, eq. 13, `steps` times: a <- S(eta b + H a), H = I - eta G in panels; S takes off
    * at most threshold[0] above 0 and threshold[1] = fumi_below() below; spare: 2 K rows */
   void (*ista)(int K, int steps, const double *H, double eta, const double *B,
                const double *threshold, double *A, double *spare);
-  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times; spare: 2 K + T rows. Where p = 0, a_t stays */
+  /* one tile of rows [p a_t; a_b; a_t], eq. 10-12, `steps` times; spare: 2 K + T rows. Where
+   * p = 0, a_t stays */
   void (*ista_positive)(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
                         const double *B, const double *p, const double *threshold, double *A,
                         double *spare);
@@ -113,8 +114,9 @@ enum { FUMI_MAX_LANES = 24, FUMI_MAX_BLOCK = 96 };
 #elif defined(__aarch64__) && defined(__GNUC__)
 #define FUMI_ARM64
 #endif
-extern const fumi_kernel fumi_kernel_portable, fumi_kernel_avx2, fumi_kernel_avx512, fumi_kernel_neon;
-/* kernels by the width of their vectors, portable first; NULL for one that this processor has not */
+extern const fumi_kernel fumi_kernel_portable, fumi_kernel_avx2, fumi_kernel_avx512,
+    fumi_kernel_neon;
+/* kernels by the width of their vectors, portable first; NULL: this processor has no such one */
 const fumi_kernel *fumi_kernel_at(int i);
 /* simd, here and below: 0 for the widest that this processor has, n for the n-th at most */
 const fumi_kernel *fumi_choose_kernel(int simd);
@@ -126,33 +128,35 @@ int fumi_padded(int d);
 /* what a threshold l takes off below 0: codes that must not be negative lose all */
 static inline double fumi_below(double l, int nonneg) { return nonneg ? -DBL_MAX : -l; }
 /* rows of coefficients in panels, as the ISTA kernels read them, and the doubles that they take */
-void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc, double *panel);
+void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc,
+                double *panel);
 ptrdiff_t fumi_panel_size(const fumi_kernel *kernel, int rows, int cols);
 
 /* ---- core_block.c: one block of instances under one dictionary ------------- */
 typedef struct {
   const fumi_data *x;
   const fumi_kernel *kernel;
-  const double *D, *G;     /* d x K, and its Gram matrix D'D */
-  double *norm2;           /* squared norm of each scaled instance */
-  int K, k0;               /* the block uses atoms k0..K-1 */
-  int first, n, tiles;     /* instances first .. first + n - 1 */
-  double *B, *A, *W;       /* tiles of K - k0 rows: D'x, codes, weighted codes */
-  double *pack, *norm;     /* room for strips of X or D, and the norms of the atoms */
+  const double *D, *G; /* d x K, and its Gram matrix D'D */
+  double *norm2;       /* squared norm of each scaled instance */
+  int K, k0;           /* the block uses atoms k0..K-1 */
+  int first, n, tiles; /* instances first .. first + n - 1 */
+  double *B, *A, *W;   /* tiles of K - k0 rows: D'x, codes, weighted codes */
+  double *pack, *norm; /* room for strips of X or D, and the norms of the atoms */
 } fumi_block;
 
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host);
 /* the same with its dictionary and the Gram matrix of it */
-fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
-                                  const double *D, const fumi_host *host);
+fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel,
+                                  int K, const double *D, const fumi_host *host);
 /* another block on the same instances, for another thread: it shares norm2 */
 fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host *host);
 /* the next block of at most fumi_block_size() instances up to `end`; projects it */
 void fumi_block_project(fumi_block *b, int first, int end, int k0);
 void fumi_block_load(fumi_block *b, const double *A);
 void fumi_block_store(const fumi_block *b, double *A);
-/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2; rounding takes some 1e-11 of it at most, whatever cancels */
+/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, with a relative error of some 1e-11 at most,
+ * whatever cancels */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
 /* r[i] = ||x_i - c||^2 of n instances from `first` on; c NULL: ||x_i||^2 */
 void fumi_block_distance(const fumi_block *b, int first, int n, const double *c, double *r);
@@ -161,8 +165,8 @@ void fumi_unit_scale(int d, int N, const double *X, double *scale);
 /* sum (d) of the n scaled instances `which` */
 void fumi_sum_columns(const fumi_data *x, int n, const int *which, double *sum);
 /* A (K x N) in place: column i goes to order[i], entry k of it is sign[k] times the old row[k] */
-fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order, double *A,
-                         const fumi_host *host);
+fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order,
+                         double *A, const fumi_host *host);
 
 /* Block j of n belongs to the group j % fumi_groups(n). Groups run beside each other, the blocks
  * of one in their order, whichever thread takes them: what is summed by group, and the groups in
@@ -174,12 +178,13 @@ int fumi_groups(int n_blocks);
 static inline int fumi_n_blocks(int d, int N) {
   return N / fumi_block_size(d) + (N % fumi_block_size(d) > 0);
 }
-/* `threads`, or as many as there are groups or as OpenMP allows (OMP_NUM_THREADS, OMP_THREAD_LIMIT) */
+/* `threads`, or as many as there are groups or as OpenMP allows (OMP_NUM_THREADS,
+ * OMP_THREAD_LIMIT) */
 int fumi_usable_threads(int threads, int n_blocks);
 /* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the host
  * is not called: it is polled (unless NULL) after some number of blocks, of `work` flops each. */
-fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
-                            const fumi_host *host);
+fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task,
+                            void *ctx, const fumi_host *host);
 
 /* ---- core_sparse.c: exact codes -------------------------------------------- */
 /* min_a .5 a'Qa - c'a + sum_k penalty_k |a_k|, where atoms k < T are weighted by
@@ -255,14 +260,15 @@ fumi_status fumi_code_blocks(const fumi_data *x, int K, const double *D, const f
                              const fumi_host *host);
 
 /* codes of every instance on D, K x N */
-fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps, int nonneg,
-                      int simd, int threads, double *A, double *worst_gap, const fumi_host *host);
+fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda, int steps,
+                      int nonneg, int simd, int threads, double *A, double *worst_gap,
+                      const fumi_host *host);
 
 /* ---- core_kmeans.c ---------------------------------------------------------- */
 /* centres C (d x M) of all instances of x; u: M uniform draws for the k-means++
  * seeds. *n_distinct < M if there are fewer distinct instances. */
-fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd, int threads,
-                        double *C, int *n_distinct, const fumi_host *host);
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
+                        int threads, double *C, int *n_distinct, const fumi_host *host);
 
 /* ---- core_dlfumi.c: DL-FUMI -------------------------------------------------- */
 typedef enum { DLFUMI_PAPER, DLFUMI_MATLAB, DLFUMI_EXACT } dlfumi_variant;
@@ -277,7 +283,8 @@ typedef struct {
   int nonneg_codes, nonneg_atoms; /* they must not be negative, and are not at the start */
   double lambda, beta, gamma, psi, tol, gap;
   const double *weight; /* of each instance, beside psi; NULL: 1 */
-  const double *prior;  /* P(z_i = 1) before x_i is seen, of the instances of positive bags; NULL: .5 */
+  const double
+      *prior; /* P(z_i = 1) before x_i is seen, of the instances of positive bags; NULL: .5 */
 } dlfumi_param;
 
 enum { DLFUMI_TERMS = 4 }; /* objective, reconstruction, sparsity, incoherence */
@@ -301,7 +308,7 @@ typedef struct {
   double *U, *S;             /* X W' (fumi_padded(d) x K), and A W' (K x K) behind it */
   double reconstruction, l1; /* first two terms of (4), without lambda */
   double worst_gap;
-  double energy;             /* sum_i w_i ||x_i||^2 */
+  double energy; /* sum_i w_i ||x_i||^2 */
 } dlfumi_sums;
 
 /* The passes of a fit over the instances: U and S for the start; an iteration of "paper" and
@@ -331,7 +338,8 @@ typedef struct {
 } dlfumi_part;
 
 fumi_status dlfumi_pass(const fumi_data *x, const dlfumi_param *par, dlfumi_pass_kind kind,
-                        const double *D, dlfumi_part *part, dlfumi_sums *sums, const fumi_host *host);
+                        const double *D, dlfumi_part *part, dlfumi_sums *sums,
+                        const fumi_host *host);
 /* the instance, none of `taken`, that D represents worst, and how badly; -1: there is none */
 fumi_status dlfumi_worst(const fumi_data *x, const dlfumi_param *par, int target, const double *D,
                          const dlfumi_part *part, const int *taken, int n_taken, int *worst,
@@ -345,14 +353,14 @@ fumi_status dlfumi_step(const fumi_data *x, const dlfumi_param *par, dlfumi_step
 
 /* ---- core_start.c ------------------------------------------------------------- */
 /* codes of the start: least squares on D (positive bags) and on D- (negative) */
-fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd, int threads,
-                               double *A, const fumi_host *host);
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
+                               int threads, double *A, const fumi_host *host);
 
 /* ---- core_confidence.c ---------------------------------------------------------- */
 /* eq. 7 for each instance, and r_bg = ||x - D- a-||^2; separate: a- codes x on D- alone */
 fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D, double lambda,
-                              double lambda_separate, int separate, int steps, int nonneg,
-                              int simd, int threads, double *confidence, double *r_bg, const fumi_host *host);
+                              double lambda_separate, int separate, int steps, int nonneg, int simd,
+                              int threads, double *confidence, double *r_bg, const fumi_host *host);
 
 /* ---- core_dd.c: diverse density and EM-DD ------------------------------------ */
 typedef enum { DD_NOISY_OR, DD_MOST_LIKELY_CAUSE } dd_model;

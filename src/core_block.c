@@ -36,8 +36,8 @@ void fumi_block_distance(const fumi_block *b, int first, int n, const double *c,
   int all[FUMI_MAX_BLOCK];
   for (int l = 0; l < FUMI_MAX_LANES; l++) one[l] = 1;
   for (int i = 0; i < n; i++) all[i] = i;
-  b->kernel->residual(x->d, n, all, c ? 1 : 0, fumi_ccol(x->X, x->d, first), x->scale + first, atom, one, 0, r,
-                      b->pack);
+  b->kernel->residual(x->d, n, all, c ? 1 : 0, fumi_ccol(x->X, x->d, first), x->scale + first, atom,
+                      one, 0, r, b->pack);
 }
 
 /* The slow way only where a sum of squares is out of range. */
@@ -64,8 +64,8 @@ fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel
   return FUMI_OK;
 }
 
-fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
-                                  const double *D, const fumi_host *host) {
+fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel,
+                                  int K, const double *D, const fumi_host *host) {
   double *G = fumi_doubles(host, (ptrdiff_t)K * K);
   if (fumi_block_init(b, x, kernel, K, host) != FUMI_OK || !G) return FUMI_ENOMEM;
   kernel->inner(x->d, K, K, D, D, G, K);
@@ -108,7 +108,8 @@ int fumi_usable_threads(int threads, int n_blocks) {
   return threads < 1 || most < 1 ? 1 : threads < most ? threads : most;
 }
 
-/* Blocks of each group between two polls: a tenth of a second on one thread, or less; few of many groups. */
+/* Blocks of each group between two polls: a tenth of a second on one thread, or less; few of each
+ * where groups are many. */
 static int blocks_between_polls(double work, int groups) {
   const double n = 4e9 / (work * groups);
   const int most = groups > 32 ? 4 : 128 / groups;
@@ -117,8 +118,8 @@ static int blocks_between_polls(double work, int groups) {
 
 /* The blocks up to `end` that are still to do. A group is with one thread at a time. */
 typedef struct {
-  int groups, end, run;                       /* run: blocks that a thread takes at once */
-  int next[FUMI_GROUPS], taken[FUMI_GROUPS];  /* by group: its next block; a thread is at it */
+  int groups, end, run;                      /* run: blocks that a thread takes at once */
+  int next[FUMI_GROUPS], taken[FUMI_GROUPS]; /* by group: its next block; a thread is at it */
 } block_queue;
 
 /* Gives back the group `done` (-1: none) and takes the one with the most blocks left, or -1: those
@@ -153,8 +154,8 @@ static void work_off_on(int used, block_queue *q, fumi_block_task *task, void *c
 
 /* One thread takes group by group, so that the sums of a group stay in its cache; several take some
  * blocks of a group at once only where these are small beside its sums. */
-fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task, void *ctx,
-                            const fumi_host *host) {
+fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task,
+                            void *ctx, const fumi_host *host) {
   const int groups = fumi_groups(n_blocks), used = fumi_usable_threads(threads, n_blocks);
   const int in_group = n_blocks > 0 ? blocks_between_polls(work, groups) : 0;
   const int small = fumi_block_size(0) / fumi_block_size(d);
@@ -175,7 +176,8 @@ void fumi_block_project(fumi_block *b, int first, int end, int k0) {
   b->n = end - first < nb ? end - first : nb;
   b->tiles = (b->n + lanes - 1) / lanes;
   b->k0 = k0;
-  memset(b->B + (ptrdiff_t)(b->tiles - 1) * rows * lanes, 0, sizeof(double) * (size_t)(rows * lanes));
+  memset(b->B + (ptrdiff_t)(b->tiles - 1) * rows * lanes, 0,
+         sizeof(double) * (size_t)(rows * lanes));
   b->kernel->project(x->d, b->n, rows, fumi_ccol(x->X, x->d, first), x->scale + first,
                      fumi_ccol(b->D, x->d, k0), b->B, rows);
 }
@@ -199,9 +201,9 @@ void fumi_block_store(const fumi_block *b, double *A) {
   }
 }
 
-/* The Gram form ||x||^2 - 2a'b + a'Ga adds terms whose sizes sum up to (||x|| + sum_k |a_k| ||d_k||)^2 at
- * most. Where it is below this share of them, too many digits have cancelled: there the residual is
- * computed from the vector x - Da itself. */
+/* The Gram form ||x||^2 - 2a'b + a'Ga adds terms whose sizes sum up to
+ * (||x|| + sum_k |a_k| ||d_k||)^2 at most. Where it is below this share of them, too many digits
+ * have cancelled: there the residual is computed from the vector x - Da itself. */
 static const double GRAM_RESIDUAL_FLOOR = 1e-4;
 
 void fumi_block_residual(const fumi_block *b, int from, double *r) {
@@ -213,7 +215,8 @@ void fumi_block_residual(const fumi_block *b, int from, double *r) {
   for (int k = 0; k < K; k++) b->norm[k] = sqrt(G[k + (ptrdiff_t)b->K * k]);
   for (int tile = 0; tile < b->tiles; tile++) {
     const ptrdiff_t at = ((ptrdiff_t)tile * rows + skip) * lanes;
-    b->kernel->quadratic(K, G, b->K, b->norm, b->A + at, b->B + at, r + tile * lanes, size + tile * lanes);
+    b->kernel->quadratic(K, G, b->K, b->norm, b->A + at, b->B + at, r + tile * lanes,
+                         size + tile * lanes);
   }
   for (int i = 0; i < b->n; i++) {
     const double norm2 = b->norm2[b->first + i];
@@ -221,7 +224,8 @@ void fumi_block_residual(const fumi_block *b, int from, double *r) {
     if (r[i] < GRAM_RESIDUAL_FLOOR * (norm2 + size[i] * size[i])) cancelled[n++] = i;
   }
   b->kernel->residual(x->d, n, cancelled, K, fumi_ccol(x->X, x->d, b->first), x->scale + b->first,
-                      fumi_ccol(b->D, x->d, from), b->A + (ptrdiff_t)skip * lanes, rows, r, b->pack);
+                      fumi_ccol(b->D, x->d, from), b->A + (ptrdiff_t)skip * lanes, rows, r,
+                      b->pack);
 }
 
 /* One over the norm of each column; 0 for a column of zeros, or so small that its inverse
@@ -242,8 +246,8 @@ void fumi_sum_columns(const fumi_data *x, int n, const int *which, double *sum) 
 }
 
 /* Along each cycle of the order, a column is taken out before another comes in. */
-fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order, double *A,
-                         const fumi_host *host) {
+fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const int *order,
+                         double *A, const fumi_host *host) {
   double *out = fumi_doubles(host, K), *in = fumi_doubles(host, K);
   char *done = host->alloc(host->ctx, (size_t)N + 1, 1);
   if (!out || !in || !done) return FUMI_ENOMEM;

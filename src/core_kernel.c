@@ -1,10 +1,11 @@
-/* core_kernel.c: the choice among the kernels at run time, and the sizes of what they work on. Each instruction
- * set has a file core_kernel_<set>.c and a line here; no compiler flag is needed. */
+/* core_kernel.c: the choice among the kernels at run time, and the sizes of what they work on. To
+ * add an instruction set, write core_kernel_<set>.c and a line here; no compiler flag is needed. */
 #include "core.h"
 
 const fumi_kernel *fumi_kernel_at(int i) {
 #ifdef FUMI_X86
-  if (i == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &fumi_kernel_avx2;
+  if (i == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &fumi_kernel_avx2;
   if (i == 2 && fumi_kernel_at(1) && __builtin_cpu_supports("avx512f")) return &fumi_kernel_avx512;
 #endif
 #ifdef FUMI_ARM64
@@ -28,10 +29,12 @@ int fumi_block_size(int d) {
 int fumi_padded(int d) { return (d + FUMI_MAX_LANES - 1) / FUMI_MAX_LANES * FUMI_MAX_LANES; }
 
 ptrdiff_t fumi_panel_size(const fumi_kernel *kernel, int rows, int cols) {
-  return (ptrdiff_t)kernel->copies * ((rows + kernel->panel - 1) / kernel->panel * kernel->panel) * cols;
+  return (ptrdiff_t)kernel->copies * ((rows + kernel->panel - 1) / kernel->panel * kernel->panel) *
+         cols;
 }
 
-void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc, double *panel) {
+void fumi_panel(const fumi_kernel *kernel, int rows, int cols, const double *C, int ldc,
+                double *panel) {
   for (int k = 0; k < rows; k += kernel->panel)
     for (int j = 0; j < cols; j++)
       for (int r = k; r < k + kernel->panel; r++)

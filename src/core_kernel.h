@@ -19,14 +19,24 @@
 enum { LANES = 3 * VEC };
 
 typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-typedef struct { V a, b, c; } strip;
-typedef struct { strip r0, r1, r2, r3; } quad;
-typedef struct { const double *r0, *r1, *r2, *r3; } four; /* rows or columns; those that are not there are the first */
+typedef struct {
+  V a, b, c;
+} strip;
+typedef struct {
+  strip r0, r1, r2, r3;
+} quad;
+typedef struct {
+  const double *r0, *r1, *r2, *r3;
+} four; /* rows or columns; those that are not there are the first */
 
 INLINE V load(const double *p) { return *(const V *)p; }
 INLINE void store(double *p, V x) { *(V *)p = x; }
-INLINE strip load_strip(const double *p) { return (strip){load(p), load(p + VEC), load(p + 2 * VEC)}; }
-INLINE void store_strip(double *p, strip x) { store(p, x.a), store(p + VEC, x.b), store(p + 2 * VEC, x.c); }
+INLINE strip load_strip(const double *p) {
+  return (strip){load(p), load(p + VEC), load(p + 2 * VEC)};
+}
+INLINE void store_strip(double *p, strip x) {
+  store(p, x.a), store(p + VEC, x.b), store(p + 2 * VEC, x.c);
+}
 INLINE strip splat_strip(double x) { return (strip){splat(x), splat(x), splat(x)}; }
 INLINE quad zero_quad(void) {
   const strip zero = splat_strip(0);
@@ -34,7 +44,8 @@ INLINE quad zero_quad(void) {
 }
 
 INLINE four four_from(const double *p, ptrdiff_t apart, int n) {
-  return (four){p, p + (n > 1 ? apart : 0), p + (n > 2 ? 2 * apart : 0), p + (n > 3 ? 3 * apart : 0)};
+  return (four){p, p + (n > 1 ? apart : 0), p + (n > 2 ? 2 * apart : 0),
+                p + (n > 3 ? 3 * apart : 0)};
 }
 INLINE quad load_quad(const double *p, int n) {
   const four f = four_from(p, LANES, n);
@@ -46,7 +57,8 @@ INLINE strip add_product(strip s, V h, strip x) {
   return (strip){multiply_add(s.a, h, x.a), multiply_add(s.b, h, x.b), multiply_add(s.c, h, x.c)};
 }
 /* s_r + h_r x, one number h_r for each strip of the quad */
-INLINE quad add_products(quad s, const double *h0, const double *h1, const double *h2, const double *h3, strip x) {
+INLINE quad add_products(quad s, const double *h0, const double *h1, const double *h2,
+                         const double *h3, strip x) {
   s.r0 = add_product(s.r0, splat(*h0), x), s.r1 = add_product(s.r1, splat(*h1), x);
   s.r2 = add_product(s.r2, splat(*h2), x), s.r3 = add_product(s.r3, splat(*h3), x);
   return s;
@@ -54,8 +66,8 @@ INLINE quad add_products(quad s, const double *h0, const double *h1, const doubl
 
 /* ---- ISTA: a <- S(eta b + H a) ------------------------------------------------ */
 
-/* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l; max(t - l, 0), that of a
- * code that must not be negative, for a low below every t */
+/* t - max(min(t, l), low): the soft threshold of eq. 12 and 13 for low = -l; max(t - l, 0), that
+ * of a code that must not be negative, for a low below every t */
 INLINE V soft(V t, V l, V low) { return t - higher(lower(t, l), low); }
 INLINE strip soft_strip(strip t, strip l, strip low) {
   return (strip){soft(t.a, l.a, low.a), soft(t.b, l.b, low.b), soft(t.c, l.c, low.c)};
@@ -64,13 +76,15 @@ INLINE strip soft_strip(strip t, strip l, strip low) {
 /* s_r + sum_j H[r, j] in_j for four rows of a panel of coefficients */
 INLINE quad add_column(quad s, const double *h, strip x) {
   s.r0 = add_product(s.r0, coefficient(h), x), s.r1 = add_product(s.r1, coefficient(h + COPIES), x);
-  s.r2 = add_product(s.r2, coefficient(h + 2 * COPIES), x), s.r3 = add_product(s.r3, coefficient(h + 3 * COPIES), x);
+  s.r2 = add_product(s.r2, coefficient(h + 2 * COPIES), x),
+  s.r3 = add_product(s.r3, coefficient(h + 3 * COPIES), x);
   return s;
 }
 
 /* eB + H in: rows 0..3 of a panel in lo, and 4..7 in hi if it is wide */
-INLINE void multiply_panel(int n_in, int rows, int wide, const double *restrict H, const double *restrict in,
-                           const double *restrict eB, quad *lo, quad *hi) {
+INLINE void multiply_panel(int n_in, int rows, int wide, const double *restrict H,
+                           const double *restrict in, const double *restrict eB, quad *lo,
+                           quad *hi) {
   quad s = load_quad(eB, rows), t = wide ? load_quad(eB + 4 * LANES, rows - 4) : s;
   for (int j = 0; j < n_in; j++) {
     const double *h = H + (ptrdiff_t)COPIES * PANEL * j;
@@ -105,7 +119,8 @@ INLINE void ista_rows(int n_in, int rows, const double *H, const double *in, con
 
 /* eB = eta B */
 INLINE void scale_rows(int rows, double eta, const double *B, double *eB) {
-  for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * rows; i += VEC) store(eB + i, splat(eta) * load(B + i));
+  for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * rows; i += VEC)
+    store(eB + i, splat(eta) * load(B + i));
 }
 
 /* eq. 13: a <- S_threshold(a + eta (b - G a)) = S_threshold(eta b + H a), H = I - eta G */
@@ -116,8 +131,11 @@ TARGET static void ista(int K, int steps, const double *H, double eta, const dou
   scale_rows(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < K; k += PANEL)
-      ista_rows(K, K - k, H + (ptrdiff_t)COPIES * k * K, a, eB + row * k, threshold, next + row * k);
-    double *swap = a; a = next; next = swap;
+      ista_rows(K, K - k, H + (ptrdiff_t)COPIES * k * K, a, eB + row * k, threshold,
+                next + row * k);
+    double *swap = a;
+    a = next;
+    next = swap;
   }
   for (ptrdiff_t i = 0; a != A && i < row * K; i++) A[i] = a[i];
 }
@@ -125,18 +143,19 @@ TARGET static void ista(int K, int steps, const double *H, double eta, const dou
 /* ---- ISTA for positive bags: target rows are weighted by p ---------------------- */
 
 /* out = S_{threshold p}(old + p s), out_p = p out, for one row */
-INLINE void put_target(strip s, const double *p, const double *threshold, const double *old, double *out,
-                       double *out_p) {
+INLINE void put_target(strip s, const double *p, const double *threshold, const double *old,
+                       double *out, double *out_p) {
   const strip w = load_strip(p), t = load_strip(old);
   const V l = splat(threshold[0]), low = splat(threshold[1]);
-  const strip u = soft_strip((strip){t.a + w.a * s.a, t.b + w.b * s.b, t.c + w.c * s.c},
-                             (strip){l * w.a, l * w.b, l * w.c}, (strip){low * w.a, low * w.b, low * w.c});
+  const strip u =
+      soft_strip((strip){t.a + w.a * s.a, t.b + w.b * s.b, t.c + w.c * s.c},
+                 (strip){l * w.a, l * w.b, l * w.c}, (strip){low * w.a, low * w.b, low * w.c});
   store_strip(out, u);
   store_strip(out_p, (strip){w.a * u.a, w.b * u.b, w.c * u.c});
 }
 
-INLINE void put_targets(quad s, int rows, const double *p, const double *threshold, const double *old, double *out,
-                        double *out_p) {
+INLINE void put_targets(quad s, int rows, const double *p, const double *threshold,
+                        const double *old, double *out, double *out_p) {
   put_target(s.r0, p, threshold, old, out, out_p);
   if (rows > 1) put_target(s.r1, p, threshold, old + LANES, out + LANES, out_p + LANES);
   if (rows > 2) put_target(s.r2, p, threshold, old + 2 * LANES, out + 2 * LANES, out_p + 2 * LANES);
@@ -144,8 +163,9 @@ INLINE void put_targets(quad s, int rows, const double *p, const double *thresho
 }
 
 /* out = S_{threshold p}(old + p (eB + H in)), out_p = p out, for up to PANEL rows */
-INLINE void ista_target_rows(int n_in, int rows, const double *H, const double *in, const double *eB, const double *p,
-                             const double *threshold, const double *old, double *out, double *out_p) {
+INLINE void ista_target_rows(int n_in, int rows, const double *H, const double *in,
+                             const double *eB, const double *p, const double *threshold,
+                             const double *old, double *out, double *out_p) {
   const ptrdiff_t four_rows = 4 * LANES;
   quad lo, hi;
   if (PANEL > 4 && rows > 4) {
@@ -161,20 +181,23 @@ INLINE void ista_target_rows(int n_in, int rows, const double *H, const double *
 /* eq. 10-12 on a tile of rows [p a_t; a_b; a_t]: background rows read the first K
  * rows, whose target part is already weighted by p; target rows read the last K
  * rows and are weighted by p as a whole. Ht has its columns in that order. */
-TARGET static void ista_positive(int T, int M, int steps, const double *Hb, const double *Ht, double eta,
-                                 const double *B, const double *p, const double *threshold, double *A,
-                                 double *spare) {
+TARGET static void ista_positive(int T, int M, int steps, const double *Hb, const double *Ht,
+                                 double eta, const double *B, const double *p,
+                                 const double *threshold, double *A, double *spare) {
   const int K = T + M;
   const ptrdiff_t row = LANES;
   double *eB = spare, *a = A, *next = spare + row * K;
   scale_rows(K, eta, B, eB);
   for (int q = 0; q < steps; q++) {
     for (int k = 0; k < M; k += PANEL)
-      ista_rows(K, M - k, Hb + (ptrdiff_t)COPIES * k * K, a, eB + row * (T + k), threshold, next + row * (T + k));
+      ista_rows(K, M - k, Hb + (ptrdiff_t)COPIES * k * K, a, eB + row * (T + k), threshold,
+                next + row * (T + k));
     for (int t = 0; t < T; t += PANEL)
-      ista_target_rows(K, T - t, Ht + (ptrdiff_t)COPIES * t * K, a + row * T, eB + row * t, p, threshold,
-                       a + row * (K + t), next + row * (K + t), next + row * t);
-    double *swap = a; a = next; next = swap;
+      ista_target_rows(K, T - t, Ht + (ptrdiff_t)COPIES * t * K, a + row * T, eB + row * t, p,
+                       threshold, a + row * (K + t), next + row * (K + t), next + row * t);
+    double *swap = a;
+    a = next;
+    next = swap;
   }
   for (ptrdiff_t i = 0; a != A && i < (K + T) * row; i++) A[i] = a[i];
 }
@@ -183,11 +206,13 @@ TARGET static void ista_positive(int T, int M, int steps, const double *Hb, cons
 
 INLINE strip times(strip x, strip y) { return (strip){x.a * y.a, x.b * y.b, x.c * y.c}; }
 INLINE strip plus(strip x, strip y) { return (strip){x.a + y.a, x.b + y.b, x.c + y.c}; }
-INLINE strip magnitude(strip x) { return (strip){higher(x.a, -x.a), higher(x.b, -x.b), higher(x.c, -x.c)}; }
+INLINE strip magnitude(strip x) {
+  return (strip){higher(x.a, -x.a), higher(x.b, -x.b), higher(x.c, -x.c)};
+}
 
 /* r = sum_k a_k (sum_l G_kl a_l - 2 b_k) and size = sum_k norm_k |a_k| for the lanes of a tile */
-TARGET static void quadratic(int K, const double *G, int ldg, const double *norm, const double *A, const double *B,
-                             double *r, double *size) {
+TARGET static void quadratic(int K, const double *G, int ldg, const double *norm, const double *A,
+                             const double *B, double *r, double *size) {
   const V minus2 = splat(-2);
   strip sum = splat_strip(0), sizes = sum;
   for (int k = 0; k < K; k += 4) {
@@ -199,7 +224,8 @@ TARGET static void quadratic(int K, const double *G, int ldg, const double *norm
     }
     const strip row[] = {s.r0, s.r1, s.r2, s.r3};
     for (int i = 0; i < 4 && i < rows; i++) {
-      const strip a = load_strip(A + (ptrdiff_t)LANES * (k + i)), b = load_strip(B + (ptrdiff_t)LANES * (k + i));
+      const strip a = load_strip(A + (ptrdiff_t)LANES * (k + i)),
+                  b = load_strip(B + (ptrdiff_t)LANES * (k + i));
       sum = plus(sum, times(a, add_product(row[i], minus2, b)));
       sizes = add_product(sizes, splat(norm[k + i]), magnitude(a));
     }
@@ -211,43 +237,50 @@ TARGET static void quadratic(int K, const double *G, int ldg, const double *norm
 /* ---- dot products: four columns by three, lanes along the features ------------------ */
 
 /* s + x_r y_c over `whole` features; fetch: asks for two more columns meanwhile */
-INLINE quad add_dots(quad s, int whole, four x, four y, int fetch, const double *ahead, const double *other) {
+INLINE quad add_dots(quad s, int whole, four x, four y, int fetch, const double *ahead,
+                     const double *other) {
   for (int l = 0; l < whole; l += VEC) {
     if (fetch) __builtin_prefetch(ahead + l), __builtin_prefetch(other + l);
     const strip of_y = {load(y.r0 + l), load(y.r1 + l), load(y.r2 + l)};
-    s.r0 = add_product(s.r0, held(load(x.r0 + l)), of_y), s.r1 = add_product(s.r1, held(load(x.r1 + l)), of_y);
-    s.r2 = add_product(s.r2, held(load(x.r2 + l)), of_y), s.r3 = add_product(s.r3, held(load(x.r3 + l)), of_y);
+    s.r0 = add_product(s.r0, held(load(x.r0 + l)), of_y),
+    s.r1 = add_product(s.r1, held(load(x.r1 + l)), of_y);
+    s.r2 = add_product(s.r2, held(load(x.r2 + l)), of_y),
+    s.r3 = add_product(s.r3, held(load(x.r3 + l)), of_y);
   }
   return s;
 }
 
-/* dots[c]: the four dot products with y_c, of the sums so far and the features that fill no vector */
+/* dots[c]: the four dot products with y_c, with the features that fill no vector */
 INLINE void finish_dots(quad s, int whole, int len, four x, four y, double dots[3][4]) {
   sums_of(s.r0.a, s.r1.a, s.r2.a, s.r3.a, dots[0]);
   sums_of(s.r0.b, s.r1.b, s.r2.b, s.r3.b, dots[1]);
   sums_of(s.r0.c, s.r1.c, s.r2.c, s.r3.c, dots[2]);
   for (int l = whole; l < len; l++) {
-    const double of_x[] = {x.r0[l], x.r1[l], x.r2[l], x.r3[l]}, of_y[] = {y.r0[l], y.r1[l], y.r2[l]};
+    const double of_x[] = {x.r0[l], x.r1[l], x.r2[l], x.r3[l]},
+                 of_y[] = {y.r0[l], y.r1[l], y.r2[l]};
     for (int c = 0; c < 3; c++)
       for (int r = 0; r < 4; r++) dots[c][r] += of_x[r] * of_y[c];
   }
 }
 
 /* C = A'B */
-TARGET static void inner(int d, int m, int n, const double *A, const double *B, double *C, int ldc) {
+TARGET static void inner(int d, int m, int n, const double *A, const double *B, double *C,
+                         int ldc) {
   const int whole = d / VEC * VEC;
   double dots[3][4];
   for (int k = 0; k < n; k += 3)
     for (int i = 0; i < m; i += 4) {
-      const four x = four_from(A + (ptrdiff_t)i * d, d, m - i), y = four_from(B + (ptrdiff_t)k * d, d, n - k);
+      const four x = four_from(A + (ptrdiff_t)i * d, d, m - i),
+                 y = four_from(B + (ptrdiff_t)k * d, d, n - k);
       finish_dots(add_dots(zero_quad(), whole, x, y, 0, NULL, NULL), whole, d, x, y, dots);
       for (int c = 0; c < 3 && c < n - k; c++)
         for (int r = 0; r < 4 && r < m - i; r++) C[(i + r) + (ptrdiff_t)ldc * (k + c)] = dots[c][r];
     }
 }
 
-/* Instances i .. i + 3 of a row of B, the first two at `at`, the others at `then`: (+)= scale * dots */
-INLINE void put_dots(int n, int add, const double *dots, const double *scale, double *at, double *then) {
+/* Four instances of a row of B, the first two `at`, the others `then`: (+)= scale * dots */
+INLINE void put_dots(int n, int add, const double *dots, const double *scale, double *at,
+                     double *then) {
   if (n >= 4) {
     pair one = *(const pair *)scale * *(const pair *)dots;
     pair two = *(const pair *)(scale + 2) * *(const pair *)(dots + 2);
@@ -261,10 +294,11 @@ INLINE void put_dots(int n, int add, const double *dots, const double *scale, do
   }
 }
 
-/* B = D'X, scaled by instance; features in chunks that stay in the first cache. The first six atoms fetch the
- * next four instances, two for each three atoms; after the last instance of a chunk comes the first of the next. */
-TARGET static void project(int d, int n, int K, const double *X, const double *scale, const double *D, double *B,
-                           int rows) {
+/* B = D'X, scaled by instance; features in chunks that stay in the first cache. The first six atoms
+ * fetch the next four instances, two for each three atoms; after the last instance of a chunk comes
+ * the first of the next. */
+TARGET static void project(int d, int n, int K, const double *X, const double *scale,
+                           const double *D, double *B, int rows) {
   enum { CHUNK = 256 };
   double dots[3][4];
   for (int from = 0; from < d; from += CHUNK) {
@@ -272,13 +306,17 @@ TARGET static void project(int d, int n, int K, const double *X, const double *s
     for (int i = 0; i < n; i += 4) {
       const int ni = n - i;
       const double *xi = X + (ptrdiff_t)i * d + from;
-      const double *next = ni > 4 ? xi + (ptrdiff_t)4 * d : from + CHUNK < d ? X + from + CHUNK : xi;
+      const double *next = ni > 4             ? xi + (ptrdiff_t)4 * d
+                           : from + CHUNK < d ? X + from + CHUNK
+                                              : xi;
       const four x = four_from(xi, d, ni), ahead = four_from(next, d, ni > 4 ? ni - 4 : n);
-      double *at = B + fumi_at(LANES, rows, 0, i), *then = B + fumi_at(LANES, rows, 0, i + (ni > 2 ? 2 : 0));
+      double *at = B + fumi_at(LANES, rows, 0, i),
+             *then = B + fumi_at(LANES, rows, 0, i + (ni > 2 ? 2 : 0));
       for (int k = 0; k < K; k += 3) {
         const int odd = k / 3 % 2;
         const four y = four_from(D + (ptrdiff_t)k * d + from, d, K - k);
-        const quad s = add_dots(zero_quad(), whole, x, y, 1, odd ? ahead.r2 : ahead.r0, odd ? ahead.r3 : ahead.r1);
+        const quad s = add_dots(zero_quad(), whole, x, y, 1, odd ? ahead.r2 : ahead.r0,
+                                odd ? ahead.r3 : ahead.r1);
         finish_dots(s, whole, len, x, y, dots);
         for (int c = 0; c < 3 && c < K - k; c++)
           put_dots(ni, from > 0, dots[c], scale + i, at + (k + c) * LANES, then + (k + c) * LANES);
@@ -288,7 +326,8 @@ TARGET static void project(int d, int n, int K, const double *X, const double *s
 }
 
 /* S += A W': lanes along the instances */
-TARGET static void gram(int tiles, int K, const double *A, const double *W, int rows, double *S, int lds) {
+TARGET static void gram(int tiles, int K, const double *A, const double *W, int rows, double *S,
+                        int lds) {
   double dots[3][4];
   for (int i = 0; i < K; i += 4)
     for (int k = 0; k < K; k += 3) {
@@ -301,13 +340,14 @@ TARGET static void gram(int tiles, int K, const double *A, const double *W, int 
       }
       finish_dots(s, LANES, LANES, a, w, dots);
       for (int c = 0; c < 3 && c < K - k; c++)
-        for (int r = 0; r < 4 && r < K - i; r++) S[(i + r) + (ptrdiff_t)lds * (k + c)] += dots[c][r];
+        for (int r = 0; r < 4 && r < K - i; r++)
+          S[(i + r) + (ptrdiff_t)lds * (k + c)] += dots[c][r];
     }
 }
 
 /* ---- products of strips of features with codes ---------------------------------------- */
 
-/* A strip of `len` features of n columns, one after the other; fewer than LANES are filled up with 0. */
+/* A strip of `len` features of n columns, one after the other, filled up with 0 to LANES. */
 INLINE void pack_strip(int d, int n, int len, const double *X, double *pack) {
   for (int i = 0; i < n; i++, X += d, pack += LANES)
     if (len >= LANES) store_strip(pack, load_strip(X));
@@ -317,11 +357,11 @@ INLINE void pack_strip(int d, int n, int len, const double *X, double *pack) {
 
 INLINE void add_strip(double *o, strip s) { store_strip(o, plus(load_strip(o), s)); }
 
-/* U += X W': LANES features by four atoms. The first four atoms read X itself and leave the strip of
- * features one instance after the other for the rest: in X a power-of-two stride would throw it out of
- * the first cache. */
-TARGET static void accumulate(int d, int n, int K, const double *X, const double *W, int rows, double *U, int ldu,
-                              double *pack) {
+/* U += X W': LANES features by four atoms. The first four atoms read X itself and leave the strip
+ * of features one instance after the other for the rest: in X a power-of-two stride would throw it
+ * out of the first cache. */
+TARGET static void accumulate(int d, int n, int K, const double *X, const double *W, int rows,
+                              double *U, int ldu, double *pack) {
   for (int from = 0; from < d; from += LANES) {
     const int rest = d - from < LANES;
     if (rest) pack_strip(d, n, d - from, X + from, pack);
@@ -353,15 +393,17 @@ INLINE V squares(double scale, const double *x, strip s) {
   return e.a * e.a + e.b * e.b + e.c * e.c;
 }
 
-/* r_i = ||scale_i x_i - D a_i||^2 for n instances `which`: four instances by LANES features; pack: K strips */
-TARGET static void residual(int d, int n, const int *which, int K, const double *X, const double *scale,
-                            const double *D, const double *A, int rows, double *r, double *pack) {
+/* r_i = ||scale_i x_i - D a_i||^2 for n instances `which`: four of them by LANES features */
+TARGET static void residual(int d, int n, const int *which, int K, const double *X,
+                            const double *scale, const double *D, const double *A, int rows,
+                            double *r, double *pack) {
   double last[4 * LANES], sums[4];
   for (int from = 0; from < d; from += LANES) {
     const int len = d - from;
     pack_strip(d, K, len, D + from, pack);
     for (int g = 0; g < n; g += 4) {
-      const int i[] = {which[g], which[n - g > 1 ? g + 1 : g], which[n - g > 2 ? g + 2 : g], which[n - g > 3 ? g + 3 : g]};
+      const int i[] = {which[g], which[n - g > 1 ? g + 1 : g], which[n - g > 2 ? g + 2 : g],
+                       which[n - g > 3 ? g + 3 : g]};
       const double *a[4], *x[4];
       for (int m = 0; m < 4; m++) {
         a[m] = A + fumi_at(LANES, rows, 0, i[m]);
@@ -383,17 +425,20 @@ TARGET static void residual(int d, int n, const int *which, int K, const double 
 /* ---- one instance ------------------------------------------------------------------------ */
 
 /* q = b - sum_i v_i G[, active_i]: four vectors at a time, then one, then one number */
-TARGET static void correlate(int K, int n, const int *active, const double *v, const double *G, int ldg,
-                             const double *b, double *q) {
+TARGET static void correlate(int K, int n, const int *active, const double *v, const double *G,
+                             int ldg, const double *b, double *q) {
   int k = 0;
   for (; k + 4 * VEC <= K; k += 4 * VEC) {
-    V y0 = load(b + k), y1 = load(b + k + VEC), y2 = load(b + k + 2 * VEC), y3 = load(b + k + 3 * VEC);
+    V y0 = load(b + k), y1 = load(b + k + VEC), y2 = load(b + k + 2 * VEC),
+      y3 = load(b + k + 3 * VEC);
     for (int i = 0; i < n; i++) {
       const double *g = G + (ptrdiff_t)ldg * active[i] + k;
       const V vi = splat(v[i]);
-      y0 -= vi * load(g), y1 -= vi * load(g + VEC), y2 -= vi * load(g + 2 * VEC), y3 -= vi * load(g + 3 * VEC);
+      y0 -= vi * load(g), y1 -= vi * load(g + VEC), y2 -= vi * load(g + 2 * VEC),
+          y3 -= vi * load(g + 3 * VEC);
     }
-    store(q + k, y0), store(q + k + VEC, y1), store(q + k + 2 * VEC, y2), store(q + k + 3 * VEC, y3);
+    store(q + k, y0), store(q + k + VEC, y1), store(q + k + 2 * VEC, y2),
+        store(q + k + 3 * VEC, y3);
   }
   for (; k + VEC <= K; k += VEC) {
     V y = load(b + k);
@@ -423,6 +468,8 @@ TARGET static double peak(int K, const double *q) {
   return of_all;
 }
 
-#define KERNEL(name)                                                                                       \
-  {name, LANES, COPIES, PANEL, project, quadratic, residual, ista, ista_positive, inner, accumulate, gram, \
-   correlate, peak}
+#define KERNEL(name)                                                                      \
+  {                                                                                       \
+    name, LANES, COPIES, PANEL, project, quadratic, residual, ista, ista_positive, inner, \
+        accumulate, gram, correlate, peak                                                 \
+  }

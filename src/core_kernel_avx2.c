@@ -14,10 +14,14 @@ INLINE V coefficient(const double *h) { return splat(*h); }
 INLINE V held(V x) { return x; }
 INLINE V lower(V x, V y) { return (V)_mm256_min_pd((__m256d)x, (__m256d)y); }
 INLINE V higher(V x, V y) { return (V)_mm256_max_pd((__m256d)x, (__m256d)y); }
-INLINE V multiply_add(V s, V x, V y) { return (V)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)s); }
+INLINE V multiply_add(V s, V x, V y) {
+  return (V)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)s);
+}
 INLINE void sums_of(V p, V q, V r, V s, double *out) {
-  const __m256d pq = _mm256_hadd_pd((__m256d)p, (__m256d)q), rs = _mm256_hadd_pd((__m256d)r, (__m256d)s);
-  _mm256_storeu_pd(out, _mm256_add_pd(_mm256_permute2f128_pd(pq, rs, 0x21), _mm256_blend_pd(pq, rs, 0xc)));
+  const __m256d pq = _mm256_hadd_pd((__m256d)p, (__m256d)q),
+                rs = _mm256_hadd_pd((__m256d)r, (__m256d)s);
+  _mm256_storeu_pd(
+      out, _mm256_add_pd(_mm256_permute2f128_pd(pq, rs, 0x21), _mm256_blend_pd(pq, rs, 0xc)));
 }
 
 #include "core_kernel.h"

@@ -18,13 +18,17 @@ INLINE V held(V x) {
 }
 INLINE V lower(V x, V y) { return (V)_mm512_min_pd((__m512d)x, (__m512d)y); }
 INLINE V higher(V x, V y) { return (V)_mm512_max_pd((__m512d)x, (__m512d)y); }
-INLINE V multiply_add(V s, V x, V y) { return (V)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)s); }
+INLINE V multiply_add(V s, V x, V y) {
+  return (V)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)s);
+}
 INLINE __m256d halves(V x) {
   return _mm256_add_pd(_mm512_castpd512_pd256((__m512d)x), _mm512_extractf64x4_pd((__m512d)x, 1));
 }
 INLINE void sums_of(V p, V q, V r, V s, double *out) {
-  const __m256d pq = _mm256_hadd_pd(halves(p), halves(q)), rs = _mm256_hadd_pd(halves(r), halves(s));
-  _mm256_storeu_pd(out, _mm256_add_pd(_mm256_permute2f128_pd(pq, rs, 0x21), _mm256_blend_pd(pq, rs, 0xc)));
+  const __m256d pq = _mm256_hadd_pd(halves(p), halves(q)),
+                rs = _mm256_hadd_pd(halves(r), halves(s));
+  _mm256_storeu_pd(
+      out, _mm256_add_pd(_mm256_permute2f128_pd(pq, rs, 0x21), _mm256_blend_pd(pq, rs, 0xc)));
 }
 
 #include "core_kernel.h"

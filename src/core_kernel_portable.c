@@ -1,4 +1,5 @@
-/* core_kernel_portable.c: the kernel of any processor, on vectors of two doubles. x86-64 has SSE2 for them. */
+/* core_kernel_portable.c: the kernel of any processor, on vectors of two doubles, which are those
+ * of SSE2 on x86-64. */
 #include "core.h"
 
 enum { VEC = 2, PANEL = 4, COPIES = 2 };
@@ -9,7 +10,7 @@ typedef double aligned_pair __attribute__((vector_size(8 * VEC), aligned(16), ma
 
 INLINE V splat(double x) { return (V){x, x}; }
 /* SSE2 has no register left to spread a number over: the panel holds it twice. */
-INLINE V coefficient(const double *h) { return (V)*(const aligned_pair *)h; }
+INLINE V coefficient(const double *h) { return (V) * (const aligned_pair *)h; }
 INLINE V held(V x) { return x; }
 INLINE V multiply_add(V s, V x, V y) { return s + x * y; }
 #ifdef __SSE2__

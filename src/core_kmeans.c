@@ -33,7 +33,8 @@ static fumi_status work_init(kmeans_work *w, const fumi_kernel *kernel) {
   w->distance2 = fumi_doubles(host, w->x->N);
   if (!w->half_norm2 || !w->distance2) return FUMI_ENOMEM;
   fumi_status status = fumi_block_init(w->block, w->x, kernel, M, host);
-  for (int t = 1; t < w->n_threads && status == FUMI_OK; t++) status = fumi_block_twin(w->block + t, w->block, host);
+  for (int t = 1; t < w->n_threads && status == FUMI_OK; t++)
+    status = fumi_block_twin(w->block + t, w->block, host);
   for (int t = 0; t < w->n_threads; t++) w->block[t].D = w->C;
   for (int g = 0; g < fumi_groups(w->n_blocks) && status == FUMI_OK; g++) {
     w->group[g].sums = fumi_doubles(host, (ptrdiff_t)d * M);
@@ -59,7 +60,8 @@ static void set_centre(kmeans_work *w, int k, int i) {
 /* distance2 := min(distance2, ||x - c||^2), c the last seed */
 static void nearer_task(void *ctx, int thread, int group, int j) {
   kmeans_work *w = ctx;
-  const int nb = fumi_block_size(w->x->d), first = j * nb, n = w->x->N - first < nb ? w->x->N - first : nb;
+  const int nb = fumi_block_size(w->x->d), first = j * nb,
+            n = w->x->N - first < nb ? w->x->N - first : nb;
   double r[FUMI_MAX_BLOCK];
   (void)group;
   fumi_block_distance(w->block + thread, first, n, fumi_ccol(w->C, w->x->d, w->seeds - 1), r);
@@ -126,7 +128,8 @@ static void assign_task(void *ctx, int thread, int group, int j) {
     const int best = nearest(w, b->B + fumi_at(lanes, w->M, 0, i), lanes, &most);
     const double minus_scale = -w->x->scale[at];
     double *sum = fumi_col(to->sums, d, best);
-    b->kernel->correlate(d, 1, &itself, &minus_scale, fumi_ccol(w->x->X, d, at), d, sum, sum); /* sum += scale x */
+    b->kernel->correlate(d, 1, &itself, &minus_scale, fumi_ccol(w->x->X, d, at), d, sum,
+                         sum); /* sum += scale x */
     to->count[best]++;
     w->distance2[at] = b->norm2[at] - 2 * most;
     to->inertia += w->distance2[at];
@@ -181,8 +184,8 @@ static fumi_status lloyd(kmeans_work *w, int max_iter) {
   return FUMI_OK;
 }
 
-fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd, int threads,
-                        double *C, int *n_distinct, const fumi_host *host) {
+fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
+                        int threads, double *C, int *n_distinct, const fumi_host *host) {
   kmeans_work w = {.x = x, .M = M, .C = C, .n_threads = threads, .host = host};
   fumi_status status = work_init(&w, fumi_choose_kernel(simd));
   if (status == FUMI_OK) status = seed(&w, u);

@@ -14,7 +14,7 @@ typedef struct {
   const fumi_data *x;
   int T, n_positive_blocks;
   fumi_block block[FUMI_GROUPS];
-  double *spare[FUMI_GROUPS];                 /* of each thread */
+  double *spare[FUMI_GROUPS];                  /* of each thread */
   double *inverse_positive, *inverse_negative; /* in panels */
   double *A;
 } start_work;
@@ -27,7 +27,7 @@ static const double LEAST_PIVOT = 5e-5;
 static fumi_status gram_factor(const fumi_block *b, int k0, double *F) {
   const int n = b->K - k0, d = b->x->d;
   const double *from = fumi_ccol(b->D, d, k0);
-  for (double ridge = 0; ridge < 1; ridge = ridge > 0 ? 100 * ridge : 1e-8) {
+  for (double ridge = 0; ridge<1; ridge = ridge> 0 ? 100 * ridge : 1e-8) {
     b->kernel->inner(d, n, n, from, from, F, n);
     for (int k = 0; k < n; k++) F[k + (ptrdiff_t)n * k] += ridge;
     int definite = la_cholesky(n, F) == 0;
@@ -38,7 +38,8 @@ static fumi_status gram_factor(const fumi_block *b, int k0, double *F) {
 }
 
 /* The inverse in panels, as the ISTA kernel reads its coefficients. */
-static fumi_status gram_inverse(const fumi_block *b, int k0, double *panels, const fumi_host *host) {
+static fumi_status gram_inverse(const fumi_block *b, int k0, double *panels,
+                                const fumi_host *host) {
   const int n = b->K - k0;
   double *F = fumi_doubles(host, (ptrdiff_t)n * n), *inverse = fumi_doubles(host, (ptrdiff_t)n * n);
   if (!F || !inverse || !panels) return FUMI_ENOMEM;
@@ -54,22 +55,24 @@ static fumi_status gram_inverse(const fumi_block *b, int k0, double *panels, con
 static void start_task(void *ctx, int thread, int group, int j) {
   start_work *w = ctx;
   fumi_block *b = w->block + thread;
-  const int nb = fumi_block_size(w->x->d), positive = j < w->n_positive_blocks, k0 = positive ? 0 : w->T;
-  const int first = positive ? j * nb : w->x->N_pos + (j - w->n_positive_blocks) * nb, n = b->K - k0;
+  const int nb = fumi_block_size(w->x->d), positive = j < w->n_positive_blocks,
+            k0 = positive ? 0 : w->T;
+  const int first = positive ? j * nb : w->x->N_pos + (j - w->n_positive_blocks) * nb,
+            n = b->K - k0;
   const double none[] = {0, 0};
   (void)group;
   fumi_block_project(b, first, positive ? w->x->N_pos : w->x->N, k0);
   for (int tile = 0; tile < b->tiles; tile++) {
     const ptrdiff_t size = (ptrdiff_t)n * b->kernel->lanes;
     memcpy(b->A + tile * size, b->B + tile * size, sizeof(double) * (size_t)size);
-    b->kernel->ista(n, 1, positive ? w->inverse_positive : w->inverse_negative, 0, b->B + tile * size, none,
-                    b->A + tile * size, w->spare[thread]);
+    b->kernel->ista(n, 1, positive ? w->inverse_positive : w->inverse_negative, 0,
+                    b->B + tile * size, none, b->A + tile * size, w->spare[thread]);
   }
   fumi_block_store(b, w->A);
 }
 
-fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd, int threads,
-                               double *A, const fumi_host *host) {
+fumi_status dlfumi_start_codes(const fumi_data *x, int T, int K, const double *D, int simd,
+                               int threads, double *A, const fumi_host *host) {
   start_work w = {.x = x, .T = T, .n_positive_blocks = fumi_n_blocks(x->d, x->N_pos), .A = A};
   const int n_blocks = w.n_positive_blocks + fumi_n_blocks(x->d, x->N - x->N_pos), M = K - T;
   const int n_threads = fumi_usable_threads(threads, n_blocks);
