@@ -89,12 +89,13 @@ static void test_fewer_distinct_instances(void) {
   const int d = 3, N = 60, distinct = 4;
   double *X = random_doubles(d * N);
   for (int i = distinct; i < N; i++) memcpy(X + d * i, X + d * (i % distinct), sizeof(double) * d);
-  const fumi_data x = {d, N, 0, X, filled(N, 1)};
-  for (int M = 1; M <= 7; M++) {
-    const clusters c = run_kmeans(&x, M, draws(M), 1);
-    CHECK(c.status == FUMI_OK);
-    CHECK(c.n_distinct == (M < distinct ? M : distinct));
-  }
+  for (int simd = 0; simd <= 2; simd++)
+    for (int M = 1; M <= 7; M++) {
+      const fumi_data x = {d, N, 0, X, filled(N, 1 / uniform())};
+      const clusters c = run_kmeans(&x, M, draws(M), simd);
+      CHECK(c.status == FUMI_OK);
+      CHECK(c.n_distinct == (M < distinct ? M : distinct));
+    }
   arena_release();
 }
 

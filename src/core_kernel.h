@@ -2,7 +2,7 @@
  * core_kernel_<set>.c says what a vector is, and includes this file. It defines
  *
  *   INLINE             static inline, always, for this instruction set; TARGET, the attribute alone
- *   V, VEC             a vector of VEC doubles at any address
+ *   V, VEC             a vector of VEC doubles; load(p) and store(p, x), from and to any address
  *   PANEL              4 or 8: rows of coefficients that the ISTA loops take at once
  *   COPIES             how often a panel holds each coefficient, and coefficient(h), a vector of it
  *   splat(x)           a vector of one number
@@ -29,8 +29,6 @@ typedef struct {
   const double *r0, *r1, *r2, *r3;
 } four; /* rows or columns; those that are not there are the first */
 
-INLINE V load(const double *p) { return *(const V *)p; }
-INLINE void store(double *p, V x) { *(V *)p = x; }
 INLINE strip load_strip(const double *p) {
   return (strip){load(p), load(p + VEC), load(p + 2 * VEC)};
 }

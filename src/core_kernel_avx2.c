@@ -5,21 +5,20 @@
 #include <immintrin.h>
 
 enum { VEC = 4, PANEL = 4, COPIES = 1 };
-typedef double V __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
+typedef __m256d V;
 #define TARGET __attribute__((target("avx2,fma")))
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-INLINE V splat(double x) { return (V)_mm256_set1_pd(x); }
+INLINE V load(const double *p) { return _mm256_loadu_pd(p); }
+INLINE void store(double *p, V x) { _mm256_storeu_pd(p, x); }
+INLINE V splat(double x) { return _mm256_set1_pd(x); }
 INLINE V coefficient(const double *h) { return splat(*h); }
 INLINE V held(V x) { return x; }
-INLINE V lower(V x, V y) { return (V)_mm256_min_pd((__m256d)x, (__m256d)y); }
-INLINE V higher(V x, V y) { return (V)_mm256_max_pd((__m256d)x, (__m256d)y); }
-INLINE V multiply_add(V s, V x, V y) {
-  return (V)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)s);
-}
+INLINE V lower(V x, V y) { return _mm256_min_pd(x, y); }
+INLINE V higher(V x, V y) { return _mm256_max_pd(x, y); }
+INLINE V multiply_add(V s, V x, V y) { return _mm256_fmadd_pd(x, y, s); }
 INLINE void sums_of(V p, V q, V r, V s, double *out) {
-  const __m256d pq = _mm256_hadd_pd((__m256d)p, (__m256d)q),
-                rs = _mm256_hadd_pd((__m256d)r, (__m256d)s);
+  const __m256d pq = _mm256_hadd_pd(p, q), rs = _mm256_hadd_pd(r, s);
   _mm256_storeu_pd(
       out, _mm256_add_pd(_mm256_permute2f128_pd(pq, rs, 0x21), _mm256_blend_pd(pq, rs, 0xc)));
 }

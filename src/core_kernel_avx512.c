@@ -5,24 +5,24 @@
 #include <immintrin.h>
 
 enum { VEC = 8, PANEL = 8, COPIES = 1 };
-typedef double V __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
+typedef __m512d V;
 #define TARGET __attribute__((target("avx512f,avx2,fma")))
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-INLINE V splat(double x) { return (V)_mm512_set1_pd(x); }
+INLINE V load(const double *p) { return _mm512_loadu_pd(p); }
+INLINE void store(double *p, V x) { _mm512_storeu_pd(p, x); }
+INLINE V splat(double x) { return _mm512_set1_pd(x); }
 INLINE V coefficient(const double *h) { return splat(*h); }
 /* Otherwise compilers load it once for each product. */
 INLINE V held(V x) {
   __asm__("" : "+v"(x));
   return x;
 }
-INLINE V lower(V x, V y) { return (V)_mm512_min_pd((__m512d)x, (__m512d)y); }
-INLINE V higher(V x, V y) { return (V)_mm512_max_pd((__m512d)x, (__m512d)y); }
-INLINE V multiply_add(V s, V x, V y) {
-  return (V)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)s);
-}
+INLINE V lower(V x, V y) { return _mm512_min_pd(x, y); }
+INLINE V higher(V x, V y) { return _mm512_max_pd(x, y); }
+INLINE V multiply_add(V s, V x, V y) { return _mm512_fmadd_pd(x, y, s); }
 INLINE __m256d halves(V x) {
-  return _mm256_add_pd(_mm512_castpd512_pd256((__m512d)x), _mm512_extractf64x4_pd((__m512d)x, 1));
+  return _mm256_add_pd(_mm512_castpd512_pd256(x), _mm512_extractf64x4_pd(x, 1));
 }
 INLINE void sums_of(V p, V q, V r, V s, double *out) {
   const __m256d pq = _mm256_hadd_pd(halves(p), halves(q)),

@@ -6,21 +6,21 @@
 #include <arm_neon.h>
 
 enum { VEC = 2, PANEL = 8, COPIES = 1 };
-typedef double V __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
+typedef float64x2_t V;
 #define TARGET
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE V splat(double x) { return (V)vdupq_n_f64(x); }
+INLINE V load(const double *p) { return vld1q_f64(p); }
+INLINE void store(double *p, V x) { vst1q_f64(p, x); }
+INLINE V splat(double x) { return vdupq_n_f64(x); }
 INLINE V coefficient(const double *h) { return splat(*h); }
 INLINE V held(V x) { return x; }
-INLINE V lower(V x, V y) { return (V)vminq_f64((float64x2_t)x, (float64x2_t)y); }
-INLINE V higher(V x, V y) { return (V)vmaxq_f64((float64x2_t)x, (float64x2_t)y); }
-INLINE V multiply_add(V s, V x, V y) {
-  return (V)vfmaq_f64((float64x2_t)s, (float64x2_t)x, (float64x2_t)y);
-}
+INLINE V lower(V x, V y) { return vminq_f64(x, y); }
+INLINE V higher(V x, V y) { return vmaxq_f64(x, y); }
+INLINE V multiply_add(V s, V x, V y) { return vfmaq_f64(s, x, y); }
 INLINE void sums_of(V p, V q, V r, V s, double *out) {
-  vst1q_f64(out, vpaddq_f64((float64x2_t)p, (float64x2_t)q));
-  vst1q_f64(out + 2, vpaddq_f64((float64x2_t)r, (float64x2_t)s));
+  vst1q_f64(out, vpaddq_f64(p, q));
+  vst1q_f64(out + 2, vpaddq_f64(r, s));
 }
 
 #include "core_kernel.h"

@@ -3,20 +3,22 @@
 #include "core.h"
 
 enum { VEC = 2, PANEL = 4, COPIES = 2 };
-typedef double V __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
-typedef double aligned_pair __attribute__((vector_size(8 * VEC), aligned(16), may_alias));
+typedef double V __attribute__((vector_size(8 * VEC), may_alias));
+typedef double unaligned __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
 #define TARGET
 #define INLINE static inline __attribute__((always_inline))
 
+INLINE V load(const double *p) { return *(const unaligned *)p; }
+INLINE void store(double *p, V x) { *(unaligned *)p = x; }
 INLINE V splat(double x) { return (V){x, x}; }
 /* SSE2 has no register left to spread a number over: the panel holds it twice. */
-INLINE V coefficient(const double *h) { return (V) * (const aligned_pair *)h; }
+INLINE V coefficient(const double *h) { return *(const V *)h; }
 INLINE V held(V x) { return x; }
 INLINE V multiply_add(V s, V x, V y) { return s + x * y; }
 #ifdef __SSE2__
 #include <emmintrin.h>
-INLINE V lower(V x, V y) { return (V)_mm_min_pd((__m128d)x, (__m128d)y); }
-INLINE V higher(V x, V y) { return (V)_mm_max_pd((__m128d)x, (__m128d)y); }
+INLINE V lower(V x, V y) { return _mm_min_pd(x, y); }
+INLINE V higher(V x, V y) { return _mm_max_pd(x, y); }
 #else
 INLINE V lower(V x, V y) { return (V){x[0] < y[0] ? x[0] : y[0], x[1] < y[1] ? x[1] : y[1]}; }
 INLINE V higher(V x, V y) { return (V){x[0] > y[0] ? x[0] : y[0], x[1] > y[1] ? x[1] : y[1]}; }

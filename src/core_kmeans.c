@@ -57,7 +57,7 @@ static void set_centre(kmeans_work *w, int k, int i) {
   for (int r = 0; r < w->x->d; r++) c[r] = scale * x[r];
 }
 
-/* distance2 := min(distance2, ||x - c||^2), c the last seed */
+/* distance2 := min(distance2, ||x - c||^2), c the last seed; equal but for rounding is 0 */
 static void nearer_task(void *ctx, int thread, int group, int j) {
   kmeans_work *w = ctx;
   const int nb = fumi_block_size(w->x->d), first = j * nb,
@@ -65,7 +65,10 @@ static void nearer_task(void *ctx, int thread, int group, int j) {
   double r[FUMI_MAX_BLOCK];
   (void)group;
   fumi_block_distance(w->block + thread, first, n, fumi_ccol(w->C, w->x->d, w->seeds - 1), r);
-  for (int i = 0; i < n; i++) w->distance2[first + i] = fmin(w->distance2[first + i], r[i]);
+  for (int i = 0; i < n; i++) {
+    const double rounding = DBL_EPSILON * DBL_EPSILON * w->block->norm2[first + i];
+    w->distance2[first + i] = fmin(w->distance2[first + i], r[i] > rounding ? r[i] : 0);
+  }
 }
 
 /* The instance at the share u of the total squared distance, or -1 if that is 0. */
