@@ -109,7 +109,10 @@ typedef struct {
 
 enum { FUMI_MAX_LANES = 24, FUMI_MAX_BLOCK = 96 };
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+/* gcc for Windows keeps vectors on a stack that it does not align for them: there, Makevars.win asks
+ * the assembler for moves that need no alignment, and says so. */
+#if defined(__x86_64__) && defined(__GNUC__) && \
+    (!defined(_WIN32) || defined(__clang__) || defined(FUMI_UNALIGNED_MOVES))
 #define FUMI_X86
 #elif defined(__aarch64__) && defined(__GNUC__)
 #define FUMI_ARM64
