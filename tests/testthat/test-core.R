@@ -312,8 +312,8 @@ test_that("the core says why there are no codes, and which loops it runs", {
   expect_identical(out$status, "singular")
   expect_error(check_status(out$status), class = "fumi_error_singular")
   expect_identical(.Call(ffi_kernel_name, 1L), "portable")
-  expect_true(.Call(ffi_kernel_name, 2L) %in% c("portable", "avx2"))
-  expect_true(.Call(ffi_kernel_name, 0L) %in% c("portable", "avx2", "avx512"))
+  expect_true(.Call(ffi_kernel_name, 2L) %in% c("portable", "avx2", "neon"))
+  expect_true(.Call(ffi_kernel_name, 0L) %in% c("portable", "avx2", "avx512", "neon"))
 })
 
 # ---- the entries ------------------------------------------------------------------------------
