@@ -35,8 +35,9 @@
 #' says so. Such probabilities are too near 0 and 1, and the threshold may be too high. The default, `"auto"`, is
 #' five folds, and in-sample for fits that are large: those of more than 1e10 multiplications, as estimated from the
 #' numbers of instances, features, atoms and iterations (no clock is looked at). Any number is followed however large the fit is.
-#' Calibration is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt, and where a
-#' fit to a part of the bags fails. `options(fumi.calibrate = 0)` changes the default.
+#' Calibration is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt, where a
+#' fit to a part of the bags fails, and where the fit tells its own bags apart worse than the fits of the folds tell bags
+#' that they have not seen (by 0.02 in Brier score): then it has ended in a poor optimum, and the folds do not stand for it. `options(fumi.calibrate = 0)` changes the default.
 #'
 #' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit without folds of
 #' calibration.
@@ -119,10 +120,18 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE, call 
     }
     held <- tryCatch(out_of_fold(object, b, n_folds, refit, whole, progress), interrupt = stopped,
                      fumi_error_interrupt = stopped, error = function(e) "a fit to a part of the bags failed")
-    if (is.list(held)) return(with_calibration(object, held, "out-of-fold", n_folds))
+    if (is.list(held)) return(less_sure(with_calibration(object, held, "out-of-fold", n_folds),
+                                        with_calibration(object, whole, "in-sample", why = "the fit is a poor one")))
     why <- held
   }
   with_calibration(object, whole, "in-sample", why = why)
+}
+
+# A fit that tells its own bags apart clearly worse than the fits of the folds tell those that they have not seen has
+# ended in a poor optimum, and the scores out of fold are not like its own.
+less_sure <- function(out_of_fold, in_sample) {
+  brier <- function(object) object$calibration$brier[["curve"]]
+  if (brier(in_sample) > brier(out_of_fold) + 0.02) in_sample else out_of_fold
 }
 
 # Scores of bags by a fit: of their instances, and of bags by the method's own function; `raw` are the latter
@@ -154,9 +163,10 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
     new <- given_scores(model, left_out)
     columns <- which(fold[b$bag] == k)          # which b[] keeps in their order
     numbers <- match(left_out$ids, b$ids)
+    trained <- match(train$ids, b$ids)
     held$instance[columns] <- same_scale(object, new$instance, pool_codes(seen$instance, seen$bag),
-                                         pool_codes(whole$instance, whole$bag))
-    held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own)
+                                         pool_codes(whole$instance, whole$bag)[trained])
+    held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own[trained])
     held$raw[numbers] <- new$own
     bar$tick(paste("fold", k))
   }
@@ -342,6 +352,6 @@ print_calibration <- function(x, digits) {
   cat("  calibrated: ", switch(all$source,
     `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)"),
     given = paste0("by ", all$n_bags, " bags given"), none = "not, the fit was interrupted",
-    paste0("in-sample (", all$why, "): probabilities are too near 0 and 1")),
+    paste0("in-sample (", all$why, ")")),
     if (all$kept == "model") "; probabilities of the model", "\n", sep = "")
 }
