@@ -36,8 +36,9 @@
 #' five folds, and in-sample for fits that are large: those of more than 1e10 multiplications, as estimated from the
 #' numbers of instances, features, atoms and iterations (no clock is looked at). Any number is followed however large the fit is.
 #' Calibration is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt, where a
-#' fit to a part of the bags fails, and where the fit tells its own bags apart worse than the fits of the folds tell bags
-#' that they have not seen (by 0.02 in Brier score): then it has ended in a poor optimum, and the folds do not stand for it. `options(fumi.calibrate = 0)` changes the default.
+#' fit to a part of the bags fails, and where the fits of most folds tell the bags that they were trained on apart much
+#' better or worse than the whole fit does (by more than 0.04 in Brier score): they have ended in another optimum, and do
+#' not stand for it. If these are few folds, their bags alone are left out. `options(fumi.calibrate = 0)` changes the default.
 #'
 #' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit without folds of
 #' calibration.
@@ -120,18 +121,10 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE, call 
     }
     held <- tryCatch(out_of_fold(object, b, n_folds, refit, whole, progress), interrupt = stopped,
                      fumi_error_interrupt = stopped, error = function(e) "a fit to a part of the bags failed")
-    if (is.list(held)) return(less_sure(with_calibration(object, held, "out-of-fold", n_folds),
-                                        with_calibration(object, whole, "in-sample", why = "the fit is a poor one")))
+    if (is.list(held)) return(with_calibration(object, held, "out-of-fold", n_folds))
     why <- held
   }
   with_calibration(object, whole, "in-sample", why = why)
-}
-
-# A fit that tells its own bags apart clearly worse than the fits of the folds tell those that they have not seen has
-# ended in a poor optimum, and the scores out of fold are not like its own.
-less_sure <- function(out_of_fold, in_sample) {
-  brier <- function(object) object$calibration$brier[["curve"]]
-  if (brier(in_sample) > brier(out_of_fold) + 0.02) in_sample else out_of_fold
 }
 
 # Scores of bags by a fit: of their instances, and of bags by the method's own function; `raw` are the latter
@@ -154,6 +147,7 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
   on.exit(bar$done())
   held <- whole
   fold <- calibration_folds(b, n_folds)
+  alike <- logical(n_folds)
   for (k in seq_len(n_folds)) {
     train <- b[fold != k]
     model <- with_stream(calibration_stream(k), suppressWarnings(refit(train)))
@@ -168,9 +162,27 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
                                          pool_codes(whole$instance, whole$bag)[trained])
     held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own[trained])
     held$raw[numbers] <- new$own
+    alike[k] <- abs(own_brier(object, seen$own, train$label) - own_brier(object, whole$own[trained], train$label)) <= 0.04
     bar$tick(paste("fold", k))
   }
-  held
+  scores_of_folds(held, fold %in% which(alike))
+}
+
+# How well scores tell the bags apart that they were learnt from.
+own_brier <- function(object, score, positive) {
+  score <- comparable(object, score)
+  brier_score(bag_curve(score, positive), score, positive)
+}
+
+# A fit of a fold that tells its bags apart much worse, or better, than the whole fit tells the same bags has ended in
+# another optimum, and does not stand for it: the bags that it scored are left out. If few remain, none do.
+scores_of_folds <- function(held, kept) {
+  if (all(kept)) return(held)
+  if (min(sum(held$positive[kept]), sum(!held$positive[kept])) < max(fewest_bags, 0.2 * length(kept)))
+    return("fits of folds differ from it")
+  mine <- kept[held$bag]
+  list(instance = held$instance[mine], own = held$own[kept], raw = held$raw[kept],
+       bag = match(held$bag[mine], which(kept)), positive = held$positive[kept])
 }
 
 calibration_seed <- 1999

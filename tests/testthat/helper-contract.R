@@ -223,6 +223,9 @@ quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10), em_d
                         dmil = list(max_iter = 3), dmil_gmean = list(max_iter = 3),
                         e_fumi = list(max_iter = 5), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
 
+# Arguments that keep a slow method short, and let it find the optimum that it would find.
+honest_arguments <- list(diverse_density = list(n_start = 5), em_dd = list(n_start = 5))
+
 # Arguments that keep an iterative method at work until it is interrupted.
 endless_arguments <- list(dlfumi = list(control = dlfumi_control(max_iter = 1e5, tol = 0)),
                           dmil = list(max_iter = 1e5, tol = 0), dmil_gmean = list(max_iter = 1e5, tol = 0),

@@ -231,7 +231,7 @@ test_that("an interrupt of calibration leaves the fit whole, and says so", {
   expect_match(fit$calibration$why, "interrupted")
 })
 
-test_that("a fit that is worse than those of the folds is not taken for one of them", {
+test_that("fits of folds that ended elsewhere do not stand for the whole fit", {
   set.seed(9)
   x <- rnorm(200) + rep(c(2, 0), each = 100)
   b <- bags(cbind(x, rnorm(200)), rep(1:40, each = 5), rep(c(1, 0), each = 20))
@@ -239,8 +239,15 @@ test_that("a fit that is worse than those of the folds is not taken for one of t
   poor <- sil(b, classifier = list(fit = function(x, y) NULL, score = function(model, x) x[, 2]), normalize = "none", calibrate = 0)
   fit <- mil_calibrate(poor, b, refit = good)
   expect_identical(fit$calibration$source, "in-sample")
-  expect_match(fit$calibration$why, "poor")
+  expect_match(fit$calibration$why, "differ")
   expect_lt(max(abs(predict(fit, b, "prob", level = "bag")$.pred_1 - .5)), .4)
+  # one of five folds
+  times <- 0
+  mostly <- function(b) if ((times <<- times + 1) == 2) poor else good(b)
+  fit <- mil_calibrate(good(b), b, refit = mostly)
+  expect_identical(fit$calibration$source, "out-of-fold")
+  expect_identical(fit$calibration$n_bags, 32L)
+  expect_output(print(fit), "by 32 bags out of fold")
 })
 
 # ---- bags given, a model's own probabilities, models of old --------------------------------

@@ -18,7 +18,7 @@ test_that("every method has a summary, a row, its parameters, and gives instance
     expect_true("normalize" %in% tidy(fit, "params")$parameter, info = method)
     a <- augment(fit, b)
     expect_identical(a[names(as.data.frame(b))], as.data.frame(b), info = method)
-    expect_identical(a[c(".bag", ".score")], predict(fit, b), info = method)
+    expect_identical(a[c(".bag", ".instance", ".score")], predict(fit, b), info = method)
     expect_identical(a$.pred_class, predict(fit, b, "class")$.pred_class, info = method)
     expect_s3_class(summary(fit), "summary.mil_model")
     expect_output(print(summary(fit)), "fit")
