@@ -35,8 +35,10 @@
 #' says so. Such probabilities are too near 0 and 1, and the threshold may be too high. The default, `"auto"`, is
 #' five folds, and in-sample for fits that are large: those of more than 1e10 multiplications, as estimated from the
 #' numbers of instances, features, atoms and iterations (no clock is looked at). Any number is followed however large the fit is.
-#' Calibration is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt, and where a
-#' fit to a part of the bags fails. `options(fumi.calibrate = 0)` changes the default.
+#' Calibration is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt, where a
+#' fit to a part of the bags fails, and where the fits of most folds tell the bags that they were trained on apart much
+#' better or worse than the whole fit does (by more than 0.04 in Brier score): they have ended in another optimum, and do
+#' not stand for it. If these are few folds, their bags alone are left out. `options(fumi.calibrate = 0)` changes the default.
 #'
 #' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit without folds of
 #' calibration.
@@ -145,6 +147,7 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
   on.exit(bar$done())
   held <- whole
   fold <- calibration_folds(b, n_folds)
+  alike <- logical(n_folds)
   for (k in seq_len(n_folds)) {
     train <- b[fold != k]
     model <- with_stream(calibration_stream(k), suppressWarnings(refit(train)))
@@ -154,13 +157,32 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
     new <- given_scores(model, left_out)
     columns <- which(fold[b$bag] == k)          # which b[] keeps in their order
     numbers <- match(left_out$ids, b$ids)
+    trained <- match(train$ids, b$ids)
     held$instance[columns] <- same_scale(object, new$instance, pool_codes(seen$instance, seen$bag),
-                                         pool_codes(whole$instance, whole$bag))
-    held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own)
+                                         pool_codes(whole$instance, whole$bag)[trained])
+    held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own[trained])
     held$raw[numbers] <- new$own
+    alike[k] <- abs(own_brier(object, seen$own, train$label) - own_brier(object, whole$own[trained], train$label)) <= 0.04
     bar$tick(paste("fold", k))
   }
-  held
+  scores_of_folds(held, fold %in% which(alike))
+}
+
+# How well scores tell the bags apart that they were learnt from.
+own_brier <- function(object, score, positive) {
+  score <- comparable(object, score)
+  brier_score(bag_curve(score, positive), score, positive)
+}
+
+# A fit of a fold that tells its bags apart much worse, or better, than the whole fit tells the same bags has ended in
+# another optimum, and does not stand for it: the bags that it scored are left out. If few remain, none do.
+scores_of_folds <- function(held, kept) {
+  if (all(kept)) return(held)
+  if (min(sum(held$positive[kept]), sum(!held$positive[kept])) < max(fewest_bags, 0.2 * length(kept)))
+    return("fits of folds differ from it")
+  mine <- kept[held$bag]
+  list(instance = held$instance[mine], own = held$own[kept], raw = held$raw[kept],
+       bag = match(held$bag[mine], which(kept)), positive = held$positive[kept])
 }
 
 calibration_seed <- 1999
@@ -342,6 +364,6 @@ print_calibration <- function(x, digits) {
   cat("  calibrated: ", switch(all$source,
     `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)"),
     given = paste0("by ", all$n_bags, " bags given"), none = "not, the fit was interrupted",
-    paste0("in-sample (", all$why, "): probabilities are too near 0 and 1")),
+    paste0("in-sample (", all$why, ")")),
     if (all$kept == "model") "; probabilities of the model", "\n", sep = "")
 }

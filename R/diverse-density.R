@@ -16,7 +16,7 @@
 #' under it would be a plateau on which a start stays.
 #'
 #' The score of an instance is \eqn{-q}, which has no ties however far it is. That of a bag is
-#' \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}, or the largest \eqn{-q} for the most likely cause.
+#' \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}.
 #' `predict(type = "prob")` gives \eqn{p} and \eqn{P} only if they are well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
@@ -220,22 +220,27 @@ score_instances.diverse_density <- function(object, x, ..., call = rlang::caller
 #' @export
 score_bags.diverse_density <- function(object, x, bag, ..., call = rlang::caller_env()) {
   score <- score_instances(object, x, ..., call = call)
-  if (object$spec$model == "noisy-or") noisy_or_score(-score, bag) else pool_codes(score, bag)
+  if (object$spec$model == "noisy-or") noisy_or_score(-score, bag) else cloglog_score(-pool_codes(score, bag))
 }
 
-# log(-log(1 - P)) of each bag for P = 1 - prod(1 - p), p = exp(-q): the logarithm of the sum of -log(1 - p). It
-# rises with P and, unlike P, has no ties at 0 and 1; for a q above 30, -log(1 - p) is p.
-noisy_or_score <- function(q, bag) {
+# log(-log(1 - p)) for p = exp(-q). It rises with p and, unlike p, has no ties at 0 and 1; for a q above 30,
+# -log(1 - p) is p.
+cloglog_score <- function(q) {
   q <- pmax(q, 1e-12)
-  h <- ifelse(q > 30, -q, log(-log(-expm1(-pmin(q, 30)))))
+  none <- ifelse(q > log(2), log1p(-exp(-q)), log(-expm1(-q)))       # log(1 - p)
+  ifelse(q > 30, -q, log(-none))
+}
+
+# The same of each bag for P = 1 - prod(1 - p): the logarithm of the sum of -log(1 - p).
+noisy_or_score <- function(q, bag) {
+  h <- cloglog_score(q)
   largest <- pool_codes(h, bag)
   largest + log(rowsum(exp(h - largest[bag]), bag, reorder = TRUE)[, 1])
 }
 
 #' @export
 probability_curves.diverse_density <- function(object) {
-  p <- list(link = "log", intercept = 0, slope = 1)
-  list(bag = if (object$spec$model == "noisy-or") list(link = "cloglog", intercept = 0, slope = 1) else p, instance = p)
+  list(bag = list(link = "cloglog", intercept = 0, slope = 1), instance = list(link = "log", intercept = 0, slope = 1))
 }
 
 # ---- looking at a fit ------------------------------------------------------------------

@@ -22,8 +22,8 @@
 #' replaced by the instance of a positive bag with the largest \eqn{p e}. An instance of zeros is
 #' like no atom: its \eqn{e} is taken as 1.
 #'
-#' The score of an instance is \eqn{-e}. That of a bag rises with \eqn{P}: it is \eqn{\log(-\log(1 - P))} for
-#' `"noisy-or"`, \eqn{\log P} for `"gmean"`, and the largest \eqn{-e} where scores are averaged. The model's
+#' The score of an instance is \eqn{-e}. That of a bag is \eqn{\log(-\log(1 - P))}, which rises with \eqn{P}, and the
+#' largest score of an instance where scores are averaged. The model's
 #' probabilities \eqn{p} and \eqn{P} are what `predict(type = "prob")` gives only if they are well calibrated: see
 #' [mil_calibrate()]. **`beta` is worth trying out**, say 1, 2, 5 and
 #' 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1` atoms that
@@ -328,15 +328,14 @@ score_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
   Reduce(`+`, standard) / length(standard)
 }
 
-# P of the objective: log(-log(1 - P)) for noisy-or, log P for the generalised mean. An average of scores, and atoms of
-# the other class, have none.
+# log(-log(1 - P)) with P of the objective. An average of scores, and atoms of the other class, have none.
 #' @export
 score_bags.dmil <- function(object, x, bag, ..., call = rlang::caller_env()) {
   score <- score_instances(object, x, ..., call = call)
   if (!dmil_has_model(object)) return(pool_codes(score, bag))
   beta <- object$spec$beta
   if (object$spec$pool == "noisy-or") return(noisy_or_score(-beta * score, bag))
-  pool_codes(object$spec$exponent * beta * score, bag, "lse") / object$spec$exponent
+  cloglog_score(-pool_codes(object$spec$exponent * beta * score, bag, "lse") / object$spec$exponent)
 }
 
 dmil_has_model <- function(object) is.null(object$members) && !object$spec$swap
@@ -344,7 +343,7 @@ dmil_has_model <- function(object) is.null(object$members) && !object$spec$swap
 #' @export
 probability_curves.dmil <- function(object) {
   if (dmil_has_model(object))
-    list(bag = list(link = if (object$spec$pool == "noisy-or") "cloglog" else "log", intercept = 0, slope = 1),
+    list(bag = list(link = "cloglog", intercept = 0, slope = 1),
          instance = list(link = "log", intercept = 0, slope = object$spec$beta))
 }
 

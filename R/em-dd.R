@@ -12,8 +12,9 @@
 #' The start with the lowest most-likely-cause objective of [diverse_density()] on all training
 #' bags is kept; neither it nor the threshold sees other data.
 #'
-#' The score is \eqn{-q}, that of a bag its largest one. The model's probability \eqn{\exp(-q)} is what
-#' `predict(type = "prob")` gives only if it is well calibrated: see [mil_calibrate()].
+#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)} of its nearest instance, that of a bag is
+#' \eqn{\log(-\log(1 - P))}, and the largest score of an instance where scores are averaged. The probabilities of the
+#' model are what `predict(type = "prob")` gives only if they are well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
 #' Starts and `max_iter` are those of Weka's `MIEMDD`: the instances of three random positive bags (here
@@ -116,9 +117,14 @@ score_instances.em_dd <- function(object, x, ..., call = rlang::caller_env()) {
 
 # An average of scores has no model.
 #' @export
+score_bags.em_dd <- function(object, x, bag, ..., call = rlang::caller_env()) {
+  largest <- pool_codes(score_instances(object, x, ..., call = call), bag)
+  if (is.null(object$members)) cloglog_score(-largest) else largest
+}
+
+#' @export
 probability_curves.em_dd <- function(object) {
-  p <- list(link = "log", intercept = 0, slope = 1)
-  if (is.null(object$members)) list(bag = p, instance = p)
+  if (is.null(object$members)) probability_curves.diverse_density(object)
 }
 
 #' @rdname diverse_density-methods

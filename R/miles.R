@@ -110,8 +110,8 @@ score_bags.miles <- function(object, x, bag, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
   new <- instance_rows(x, object$normalize)
   near <- exp(-miles_sigma(object) * squared_distances(new, t(object$instances)))
-  largest <- apply(near, 2, pool_codes, bag)
-  drop(matrix(largest, ncol = ncol(near)) %*% object$weights) + object$bias
+  largest <- vapply(seq_len(ncol(near)), function(k) pool_codes(near[, k], bag), numeric(max(bag, 0)))
+  drop(matrix(largest, max(bag, 0)) %*% object$weights) + object$bias
 }
 
 # Fits of version 0.1.0 hold a width instead, as `sigma`.

@@ -296,8 +296,8 @@ coef.mmdl <- function(object, ...) t(validate_model(object)$weights)
 bag_codes <- function(object, x, bag) {
   codebook <- if (is.null(object$members)) object$weights else do.call(cbind, lapply(object$members, `[[`, "weights"))
   values <- class_values(codebook, x, object$normalize)
-  codes <- matrix(apply(values, 2, pool_codes, bag), ncol = ncol(values))
-  t(unit_columns(t(codes)))
+  codes <- vapply(seq_len(ncol(values)), function(k) pool_codes(values[, k], bag), numeric(max(bag)))
+  t(unit_columns(t(matrix(codes, max(bag)))))
 }
 
 bag_classifier <- function(object, b) {

@@ -3,14 +3,14 @@
 #' Look through bags in a browser
 #'
 #' Writes one HTML file that needs no server and no network: a list of bags with a filter; the instances of a bag as
-#' pictures, or as curves if they are no images, the likeliest targets first; what the atoms rebuild of an instance,
+#' pictures, or as curves if they are no images, the highest scores first; what the atoms rebuild of an instance,
 #' with the target atoms and without them, as [mil_explain()] has it; the atoms, signatures or weights of the fit; and the
 #' ROC curve of bags, and of instances if their truth is known, with a threshold to move. Hits and false alarms are
 #' counted anew as it moves.
 #'
-#' Bags and instances are called positive by their score, as [predict.mil_model()] does, and a bag by the highest score
-#' of its instances. Instances of [dlfumi()] are sorted by the probability of a target that `predict()` gives, those of
-#' all other methods by the score.
+#' Bags and instances are called positive by their score, as [predict.mil_model()] does. Where the score of a bag is the
+#' highest score of its instances, one threshold is for both; where a method has a function of bags, as [miles()], bags and
+#' instances have a threshold each, and the slider moves that of the level chosen. Instances are sorted by score.
 #'
 #' Values are kept for display only, in 256 steps from the lowest to the highest of a bag; an atom has a range of its
 #' own, symmetric about 0. The address may end in `#threshold=0.5`, `#bag=a` or `#threshold=0.5&bag=a` to open the page
@@ -56,21 +56,24 @@ mil_view <- function(fit, bags, file = tempfile("mil_view-", fileext = ".html"),
 
 view_data <- function(fit, b, max_instances, call = rlang::caller_env()) {
   new <- forge(fit, b, NULL, call, "bags")
-  said <- list(score = predict(fit, b)$.score,
-               prob = tryCatch(predict(fit, b, "prob")$.prob, fumi_error_no_meaning = function(e) NULL))
-  key <- if (inherits(fit, "dlfumi")) "prob" else "score"
+  score <- predict(fit, b)$.score
+  prob <- instance_probability(fit, score)
+  own <- has_bag_function(fit) && is.null(calibration_of(fit)$pool)
+  said <- list(score = score, prob = if (!anyNA(prob)) prob,
+               own = if (own) predict(fit, b, level = "bag")$.score)
   # Per bag: the numbers of its instances, in the order given, and of those shown, highest first.
   bag <- in_user_order(b, b$bag)
   mine <- unname(split(seq_along(bag), bag))
   parts <- view_parts(fit)
   if (is.null(max_instances)) max_instances <- affordable_instances(lengths(mine), length(parts) * fit$n_features)
-  rank <- order(-said[[key]], -said$score)
+  rank <- order(-said$score)
   shown <- lapply(unname(split(rank, bag[rank])), utils::head, max_instances)
   column <- order(new$order)
   json_object(
-    method = json_text(fit$method), classes = json_array(json_text(b$classes)), key = json_text(key),
+    method = json_text(fit$method), classes = json_array(json_text(b$classes)), key = json_text("score"),
     parts = json_array(json_text(parts)), features = json_number(fit$n_features), dim = view_dim(fit, b),
-    threshold = json_number(c(fit$thresholds[["max"]], NA)[1]), atoms = view_atoms(fit),
+    threshold = json_number(usual_threshold(fit)),
+    cut = json_number(c(calibration_of(fit)$instance$threshold, NA)[1]), atoms = view_atoms(fit),
     bags = json_array(json_object(view_bags(b, said, mine, shown),
                                   view_values(fit, dense_columns(new$x, "`mil_view()`", call), lapply(shown, function(i) column[i])))))
 }
@@ -81,6 +84,7 @@ view_bags <- function(b, said, mine, shown) {
   truth <- if (!is.null(b$truth)) in_user_order(b, ifelse(is.na(b$truth), 2, b$truth))
   number <- Map(function(some, all) json_array(json_number(match(some, all))), shown, mine)
   list(id = json_text(b$ids), label = json_number(b$label), score = doubles(said$score, mine), shown = unlist(number),
+       own = if (is.null(said$own)) "null" else json_number(said$own),
        truth = if (is.null(truth)) "null" else base64_each(mine, function(i) as.raw(truth[i])),
        prob = if (is.null(said$prob)) "null" else doubles(said$prob, shown))
 }

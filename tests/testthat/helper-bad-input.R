@@ -368,7 +368,13 @@ function_cases <- function() {
     case("a number for a model", "model", "object", function() mil_save(1, tempfile())),
     case("no name of a file", "input", "file", function() mil_load(NULL)),
     case("a file that is not there", "file", "file", function() mil_load(tempfile())),
-    case("bag scores of another method", "input", "object", function() mmdl_bag_scores(fit, b)))
+    # calibration
+    case("a number to calibrate", "model", "object", function() mil_calibrate(1, b)),
+    case("one fold of calibration", "input", "calibrate", function() sil(b, calibrate = 1)),
+    case("half a fold of calibration", "input", "calibrate", function() sil(b, calibrate = 2.5)),
+    case("a word for the folds of calibration", "input", "folds", function() mil_calibrate(fit, b, folds = "all")),
+    case("no function to fit again", "input", "refit", function() mil_calibrate(fit, b, refit = 1)),
+    case("one label to calibrate by", "label", "label", function() mil_calibrate(fit, b[b$label])))
 }
 
 # Runs the cases; returns what went otherwise, one string a case: another answer, a message without the

@@ -108,10 +108,9 @@ expect_calibrated <- function(model, b) {
 # same scores, and those of negative bags are low.
 expect_honest <- function(fit, quick) {
   for (size in c(4, 20)) {
-    set.seed(104)
-    b <- noisy_bags(60, size)
-    model <- suppressWarnings(do.call(seeded, c(list(fit, b), quick)))
-    new <- noisy_bags(400, size)
+    b <- noisy_bags(size)
+    model <- suppressWarnings(do.call(seeded, c(list(fit, b$train), quick)))
+    new <- b$new
     p <- predict(model, new, type = "prob", level = "bag")$.pred_1
     score <- predict(model, new, level = "bag")$.score
     lost <- mean((p - new$label)^2) - isotonic_brier(score, new$label)
@@ -121,12 +120,12 @@ expect_honest <- function(fit, quick) {
   }
 }
 
-# Half of the bags hold one instance that is shifted in two of four features.
-noisy_bags <- function(n, size) {
-  x <- matrix(rnorm(n * size * 4), ncol = 4) + 4
-  target <- size * seq_len(n / 2)
-  x[target, 1:2] <- x[target, 1:2] + 3.5
-  bags(x, rep(seq_len(n), each = size), rep(c(1, 0), each = n / 2))
+# 64 bags to train on and 416 new ones, with as much noise as signal.
+noisy_bags <- function(size) {
+  set.seed(104)
+  b <- sim_bags(n_bags = 480, bag_size = size, n_features = 15, n_background = 1, noise = 1)
+  train <- c(1:32, 241:272)
+  list(train = b[train], new = b[-train])
 }
 
 # Brier score of the isotonic regression of labels on scores.
@@ -222,6 +221,9 @@ expect_no_square <- function(fit, quick) {
 quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10), em_dd = list(n_start = 1),
                         dmil = list(max_iter = 3), dmil_gmean = list(max_iter = 3),
                         e_fumi = list(max_iter = 5), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
+
+# Arguments that keep a slow method short, and let it find the optimum that it would find.
+honest_arguments <- list(diverse_density = list(n_start = 5), em_dd = list(n_start = 5))
 
 # Arguments that keep an iterative method at work until it is interrupted.
 endless_arguments <- list(dlfumi = list(control = dlfumi_control(max_iter = 1e5, tol = 0)),

@@ -6,7 +6,7 @@ for (method in names(mil_methods)) {
   })
 
   test_that(paste(method, "gives bags of any size honest probabilities"), {
-    expect_honest(mil_methods[[method]], quick_arguments[[method]])
+    expect_honest(mil_methods[[method]], honest_arguments[[method]])
   })
 
   test_that(paste("update is a refit of", method), {

@@ -158,7 +158,7 @@ test_that("a fit never ends above its start, and its scales obey their type", {
   }
 })
 
-test_that("scores are -q, probabilities exp(-q), of new instances too", {
+test_that("scores are -q, and the model's probabilities exp(-q), pooled by noisy-or, of new instances too", {
   set.seed(6)
   b <- blob_bags()
   fit <- diverse_density(b, n_start = 3)
@@ -166,11 +166,31 @@ test_that("scores are -q, probabilities exp(-q), of new instances too", {
   unit <- x / sqrt(rowSums(x^2))
   q <- colSums((fit$feature_scale * (t(unit) - fit$target))^2)
   expect_equal(predict(fit, x)$.score, -q)
-  expect_equal(predict(fit, x, type = "prob")$.prob, exp(-q))
-  expect_equal(predict(fit, x, type = "prob", level = "bag", bag = c(1, 1, 2, 2))$.prob[1],
+  curves <- probability_curves(fit)
+  expect_equal(curve_probability(curves$instance, -q), exp(-q))
+  of_bag <- predict(fit, x, level = "bag", bag = c(1, 1, 2, 2))$.score[1]
+  expect_equal(curve_probability(curves$bag, of_bag), 1 - (1 - exp(-q[1])) * (1 - exp(-q[2])))
+  fit$calibration$instance$curve <- curves$instance
+  fit$calibration$bag$own$curve <- curves$bag
+  expect_equal(predict(fit, x, type = "prob")$.pred_1, exp(-q))
+  expect_equal(predict(fit, x, type = "prob", level = "bag", bag = c(1, 1, 2, 2))$.pred_1[1],
                1 - (1 - exp(-q[1])) * (1 - exp(-q[2])))
+  most_likely <- fit
+  most_likely$spec$model <- "most-likely-cause"
+  expect_equal(predict(most_likely, x, level = "bag", bag = c(1, 1, 2, 2))$.score,
+               log(-log(1 - exp(-c(min(q[1:2]), min(q[3:4]))))))
   expect_error(predict(fit, x, type = "codes"), class = "fumi_error_no_meaning")
   expect_error(predict(fit, x, type = "prob", poool = "max"), class = "fumi_error_argument")
+})
+
+test_that("the noisy-or score is the complementary log-log, without ties at either end", {
+  q <- c(.1, 2, 5, .3)
+  p <- 1 - c(prod(1 - exp(-q[1:2])), prod(1 - exp(-q[3:4])))
+  expect_equal(noisy_or_score(q, c(1, 1, 2, 2)), log(-log(1 - p)), ignore_attr = TRUE)
+  far <- noisy_or_score(c(2000, 1000, 1e5, 1e6), 1:4)
+  expect_equal(far, -c(2000, 1000, 1e5, 1e6), ignore_attr = TRUE)
+  expect_equal(noisy_or_score(c(29.999999, 30.000001), 1:2), -c(30, 30), tolerance = 1e-6, ignore_attr = TRUE)
+  expect_true(is.finite(noisy_or_score(0, 1)))
 })
 
 test_that("permuting instances and bags changes nothing, given the start", {

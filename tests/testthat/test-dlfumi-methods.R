@@ -16,7 +16,7 @@ test_that("print and summary say what a user asks first", {
              "lambda 0.001, beta 30, gamma 0.001, psi 1, normalize \"unit\"", "in 3 iterations", "at `max_iter`",
              "bag is \"yes\" above")
   for (text in shown) expect_output(print(fit), text, fixed = TRUE)
-  expect_output(print(fit), format(fit$thresholds[["max"]], digits = 4), fixed = TRUE)
+  expect_output(print(fit), format(fit$calibration$bag$own$threshold, digits = 4), fixed = TRUE)
   capture.output(expect_identical(withVisible(print(fit)), list(value = fit, visible = FALSE)))
   expect_output(print(fit_to(b, n_start = 2)), "2, the best kept")
   expect_output(print(fit_to(b, n_start = 2, combine = "average")), "scores averaged")
@@ -25,7 +25,7 @@ test_that("print and summary say what a user asks first", {
   expect_identical(s$atoms$atom, c("target1", "background1", "background2"))
   expect_equal(sum(s$atoms$energy), 1)
   expect_equal(s$atoms$used, unname(rowMeans(fit$codes != 0)))
-  expect_output(print(s), "Probability of a target")
+  expect_output(print(s), "Weight of the E-step")
   expect_output(print(s), "background2")
 })
 

@@ -30,7 +30,7 @@ test_that("the confidence is eq. 7 in both readings", {
   separate[3] <- 1
   expect_lt(max(abs(predict(fit, x, coding = "separate")$.score / separate - 1)), 1e-10)
   p <- 1 - exp(-fit$beta * colSums((t(unit) - d_minus %*% t(codes[, 3:5]))^2))
-  expect_equal(predict(fit, x, type = "prob")$.prob, p)
+  expect_equal(predict(fit, x, type = "weight")$.weight, p)
 })
 
 test_that("a score may be the difference of the residuals", {

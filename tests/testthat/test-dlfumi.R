@@ -417,12 +417,12 @@ test_that("an interrupt after the last iteration leaves a usable fit", {
   fit <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 3))
   broken <- structure(list(message = "", call = NULL), class = c("interrupt", "condition"))
   late <- function(...) stop(broken)
-  late_fit <- fit
-  late_fit$thresholds <- NULL
-  environment(score_training) <- list2env(list(add_thresholds = late), parent = environment(score_training))
-  expect_warning(late_fit <- score_training(late_fit, list(), b, rep(1, ncol(b$x)), list(combine = "best"), NULL),
+  environment(add_members) <- list2env(list(new_member = late), parent = environment(add_members))
+  expect_warning(late_fit <- add_members(replace(fit, "combine", "average"), list(1), b, NULL),
                  class = "fumi_warning_interrupt")
   expect_identical(late_fit$stop_reason, "interrupt")
+  environment(calibrate_fit) <- list2env(list(given_scores = late), parent = environment(calibrate_fit))
+  expect_warning(late_fit <- calibrate_fit(late_fit, b, "auto", late, 0), class = "fumi_warning_interrupt")
   expect_identical(predict(late_fit, b), predict(fit, b))
   expect_error(predict(late_fit, b, type = "class"), class = "fumi_error_no_threshold")
   expect_s3_class(predict(late_fit, b, type = "class", threshold = 2)$.pred_class, "factor")

@@ -250,7 +250,15 @@ test_that("scores and probabilities come from the error of the code on the atoms
   x <- x / sqrt(rowSums(x^2))
   e <- rowSums((x - predict(fit, b, type = "codes") %*% coef(fit))^2)
   expect_equal(predict(fit, b)$.score, -e, tolerance = 1e-10)
-  expect_equal(predict(fit, b, type = "prob")$.prob, exp(-2 * e), tolerance = 1e-10)
+  curves <- probability_curves(fit)
+  expect_equal(curve_probability(curves$instance, -e), exp(-2 * e), tolerance = 1e-10)
+  by_bag <- split(exp(-2 * e), factor(fit$bag, unique(fit$bag)))
+  expect_equal(curve_probability(curves$bag, predict(fit, b, level = "bag")$.score),
+               vapply(by_bag, function(p) 1 - prod(1 - p), 0), tolerance = 1e-8, ignore_attr = TRUE)
+  # the generalised mean of the same probabilities
+  fit$spec[c("pool", "exponent")] <- list("gmean", 3)
+  expect_equal(curve_probability(probability_curves(fit)$bag, predict(fit, b, level = "bag")$.score),
+               vapply(by_bag, function(p) mean(p^3)^(1 / 3), 0), tolerance = 1e-8, ignore_attr = TRUE)
   expect_equal(dim(coef(fit)), c(4L, 15L))
   expect_identical(rownames(coef(fit)), paste0("atom", 1:4))
   energy <- colSums(predict(fit, b, type = "codes")[as.data.frame(b)$label == 1, ]^2)
@@ -269,7 +277,8 @@ test_that("swapped labels give the atoms of the other bags, and scores keep thei
                dmil_run(other, same$start, dmil_spec())$dictionary, tolerance = 1e-7)
   score <- predict(swapped, b)$.score
   expect_true(all(score >= 0))
-  expect_equal(predict(swapped, b, type = "prob")$.prob, 1 - exp(-5 * score), tolerance = 1e-12)
+  expect_identical(predict(swapped, b, level = "bag")$.score, unname(pool_bags(score, d$bag)))
+  expect_null(probability_curves(swapped))
   expect_output(print(swapped), "swapped")
 })
 
@@ -290,7 +299,8 @@ test_that("several starts: the lowest objective is kept, or the scores averaged"
     (s - mean(s[negative])) / sd(s[negative])
   })
   expect_equal(predict(average, b)$.score, Reduce(`+`, standard) / 3, tolerance = 1e-10)
-  expect_true(all(is.finite(predict(average, b, type = "prob")$.prob)))
+  expect_true(all(is.finite(predict(average, b, type = "prob")$.pred_1)))
+  expect_identical(predict(average, b, level = "bag"), predict(average, b, level = "bag", pool = "max"))
 })
 
 test_that("an instance of zeros is like no atom", {

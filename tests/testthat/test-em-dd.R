@@ -77,7 +77,7 @@ test_that("the best start has the lowest objective on all training bags", {
   fit <- em_dd(b, n_start = 12)
   expect_length(fit$start_objective, 12)
   expect_equal(fit$objective, min(fit$start_objective))
-  q <- -predict(fit, b, level = "bag")$.score
+  q <- -predict(fit, b, level = "bag", pool = "max")$.score
   expect_equal(fit$objective, sum(q[b$label]) - sum(log(1 - exp(-q[!b$label]))))
   expect_identical(unique(loss_path(fit)$start), 1:12)
   expect_lte(max(loss_path(fit)$iteration), 10)
@@ -131,7 +131,8 @@ test_that("an average is the mean of the members' standardised scores", {
   q <- vapply(fit$members, function(m) colSums((m$feature_scale * (unit - m$target))^2), numeric(nrow(x)))
   standard <- apply(-q, 2, function(s) (s - mean(s[negative])) / sd(s[negative]))
   expect_equal(predict(fit, b)$.score, rowMeans(standard))
-  expect_equal(predict(fit, b, type = "prob")$.prob, rowMeans(exp(-q)))
+  expect_null(probability_curves(fit))
+  expect_identical(predict(fit, b, level = "bag"), predict(fit, b, level = "bag", pool = "max"))
   expect_identical(update(fit, b, combine = "best", n_start = 2)$members, NULL)
   expect_output(print(fit), "averaged")
 })

@@ -6,7 +6,7 @@ test_that("the parts of an explanation are those of the score", {
   expect_s3_class(why, c("mil_explanation", "data.frame"), exact = TRUE)
   expect_named(why, c("instance", "prob", "score", "atom", "with", "without", "drop"))
   expect_equal(why$score, predict(fit, b["bag7"])$.score, tolerance = 1e-8)
-  expect_equal(why$prob, predict(fit, b["bag7"], "prob")$.prob, tolerance = 1e-8)
+  expect_equal(why$prob, predict(fit, b["bag7"], "prob")$.pred_yes, tolerance = 1e-8)
   expect_equal(why$without / why$with, why$score, tolerance = 1e-6)
   expect_equal(why$drop, 1 - 1 / why$score, tolerance = 1e-6)
   expect_equal(why$with * rowSums(d$x[5:8, ]^2), rowSums(residuals(fit, d$x[5:8, ])^2), tolerance = 1e-6)

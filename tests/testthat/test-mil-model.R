@@ -158,3 +158,54 @@ test_that("a model without a print method of its own says what it learnt from", 
   expect_output(print(fit), "4 positive, 4 negative (32 instances of 6 features)", fixed = TRUE)
   expect_output(print(fit), "bag is \"yes\" above")
 })
+
+# ---- a method in another package ------------------------------------------------------------------
+
+# The sources of a package that adds the method `nearmiss`: how far an instance lies from the mean of the negative bags,
+# with a function of bags of its own, their mean.
+write_package <- function(dir) {
+  dir.create(file.path(dir, "R"), recursive = TRUE)
+  writeLines(c("Package: nearmiss", "Title: A Method", "Version: 0.0.1", "Description: A method.", "License: GPL-3",
+               "Encoding: UTF-8", "Imports: fumi"), file.path(dir, "DESCRIPTION"))
+  writeLines(c("export(nearmiss)", "importFrom(fumi, bags, new_mil_model, mil_calibrate, score_instances, score_bags)",
+               "S3method(score_instances, nearmiss)", "S3method(score_bags, nearmiss)"), file.path(dir, "NAMESPACE"))
+  writeLines("
+    nearmiss <- function(x, ..., power = 2, calibrate = getOption('fumi.calibrate', 'auto'), progress = FALSE) {
+      b <- bags(x, ...)
+      spec <- list(power = power, calibrate = calibrate)
+      one <- function(b) new_mil_model('nearmiss', b, centre = rowMeans(b$x[, !b$label[b$bag], drop = FALSE]), spec = spec)
+      mil_calibrate(one(b), b, refit = one, folds = calibrate, progress = progress)
+    }
+    score_instances.nearmiss <- function(object, x, ...) colSums(abs(x - object$centre)^object$spec$power)
+    score_bags.nearmiss <- function(object, x, bag, ...) as.vector(tapply(score_instances(object, x, ...), bag, mean))
+  ", file.path(dir, "R", "nearmiss.R"))
+}
+
+test_that("a method may live in another package", {
+  skip_on_cran()
+  dir <- tempfile("nearmiss")
+  lib <- tempfile("lib")
+  dir.create(lib)
+  on.exit({
+    if (isNamespaceLoaded("nearmiss")) unloadNamespace("nearmiss")
+    unlink(c(dir, lib), recursive = TRUE)
+  })
+  write_package(dir)
+  paths <- paste(c(lib, .libPaths()), collapse = .Platform$path.sep)
+  answer <- system2(file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-docs", "--no-test-load", "-l", shQuote(lib), shQuote(dir)),
+                    stdout = TRUE, stderr = TRUE, env = paste0("R_LIBS=", shQuote(paths)))
+  nearmiss <- getExportedValue(loadNamespace("nearmiss", lib.loc = lib), "nearmiss")
+  set.seed(1)
+  b <- sim_bags(n_bags = 40, bag_size = 4, n_features = 6)
+  fit <- nearmiss(b)
+  expect_calibrated(fit, b)
+  score <- predict(fit, b)
+  expect_equal(predict(fit, b, level = "bag")$.score, unname(pool_bags(score$.score, score$.bag, "mean")))
+  expect_output(print(fit), "nearmiss fit.*out of fold")
+  expect_gt(as.numeric(mil_roc(fit, b, level = "bag")$auc), .5)
+  tuned <- mil_tune(b, nearmiss, data.frame(power = c(1, 2)), folds = 2)
+  expect_identical(tuned$results$failed, c(0, 0))
+  expect_s3_class(tuned$fit, "nearmiss")
+  expect_equal(nrow(mil_benchmark(b, list(a = nearmiss, s = sil), folds = 2)$results), 2)
+  expect_true(file.exists(mil_view(fit, b, open = FALSE)))
+})

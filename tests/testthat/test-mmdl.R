@@ -137,21 +137,22 @@ test_that("the bag route scores bags by a classifier of pooled codes", {
   b <- contract_bags()
   for (combine in c("best", "average")) {
     fit <- mmdl(b, bag_route = TRUE, n_start = 2, combine = combine)
-    scores <- mmdl_bag_scores(fit, b)
-    expect_equal(scores$.bag, predict(fit, b, level = "bag")$.bag)
+    scores <- predict(fit, b, level = "bag")
+    expect_equal(scores$.bag, b$ids)
     expect_gt(as.numeric(pROC::auc(summary(b)$label, scores$.score, direction = "<", quiet = TRUE)), .95)
   }
   b <- mmdl_bags()
   fit <- mmdl(b, n_clusters = 3, bag_route = TRUE)
   v <- (as.matrix(b) / sqrt(rowSums(as.matrix(b)^2))) %*% t(coef(fit))
   code <- apply(v[fit$bag == fit$bag[1], ], 2, max)
-  expect_equal(mmdl_bag_scores(fit, b)$.score[1], sum(code * fit$bag_weights) / sqrt(sum(code^2)))
+  expect_equal(predict(fit, b, level = "bag")$.score[1], sum(code * fit$bag_weights) / sqrt(sum(code^2)))
   # bags are taken as they come
   shuffled <- sample(nrow(as.matrix(b)))
-  again <- mmdl_bag_scores(fit, as.matrix(b)[shuffled, ], fit$bag[shuffled])
-  expect_equal(again$.score[match(fit$bag[1], again$.bag)], mmdl_bag_scores(fit, b)$.score[1])
-  expect_error(mmdl_bag_scores(fit, as.matrix(b)), class = "fumi_error_no_bag")
-  expect_error(mmdl_bag_scores(mmdl(b), b), class = "fumi_error_input")
+  again <- predict(fit, as.matrix(b)[shuffled, ], bag = fit$bag[shuffled], level = "bag")
+  expect_equal(again$.score[match(fit$bag[1], again$.bag)], predict(fit, b, level = "bag")$.score[1])
+  # without the route, the largest score of an instance
+  without <- mmdl(b, n_clusters = 3)
+  expect_identical(predict(without, b, level = "bag"), predict(without, b, level = "bag", pool = "max"))
 })
 
 test_that("parameters are checked, and the number of clusters follows the data", {

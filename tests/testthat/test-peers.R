@@ -79,7 +79,7 @@ test_that("peer table: predicts what", {
   what <- function(type) predict(peer$fit, peer$b, type = type)
   expect_type(what("score")$.score, "double")
   expect_equal(levels(what("class")$.pred_class), c("0", "1"))
-  expect_true(all(abs(what("prob")$.prob - 0.5) <= 0.5))
+  expect_true(all(abs(what("prob")$.pred_1 - 0.5) <= 0.5))
   expect_equal(dim(what("codes")), c(36, 3))
   expect_equal(dim(what("reconstruction")), c(36, 6))
 })
@@ -87,7 +87,7 @@ test_that("peer table: predicts what", {
 test_that("peer table: probabilities", {
   skip_on_cran()
   for (fit in fits) {
-    p <- predict(fit, peer$b, type = "prob")$.prob
+    p <- predict(fit, peer$b, type = "prob")[[4]]
     expect_true(all(p >= 0 & p <= 1))
   }
 })

@@ -45,7 +45,7 @@ test_that("classes, probabilities and codes are maps too", {
   s <- scored_cube()
   inside <- s$values[-s$missing, ]
   prob <- terra::values(predict_raster(s$fit, s$cube, type = "prob"))
-  expect_equal(prob[-s$missing, "prob"], predict(s$fit, inside, "prob")$.prob, tolerance = 1e-12, ignore_attr = TRUE)
+  expect_equal(prob[-s$missing, "prob"], predict(s$fit, inside, "prob")$.pred_1, tolerance = 1e-12, ignore_attr = TRUE)
   file <- tempfile(fileext = ".tif")
   on.exit(unlink(file))
   expect_silent(class <- predict_raster(s$fit, s$cube, file, type = "class", threshold = 2))

@@ -3,12 +3,13 @@
 test_that("a prediction has one row an instance, or one a bag, in the order given", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
-  columns <- c(score = ".score", class = ".pred_class", prob = ".prob")
+  columns <- list(score = ".score", class = ".pred_class", prob = c(".pred_no", ".pred_yes"))
   for (type in names(columns)) {
     p <- predict(fit, bags_of(d), type)
     expect_s3_class(p, "data.frame", exact = TRUE)
-    expect_named(p, c(".bag", columns[[type]]))
+    expect_named(p, c(".bag", ".instance", columns[[type]]))
     expect_identical(p$.bag, d$id)
+    expect_identical(p$.instance, 1:32)
     p <- predict(fit, bags_of(d), type, level = "bag")
     expect_named(p, c(".bag", columns[[type]]))
     expect_identical(p$.bag, unique(d$id))
@@ -51,8 +52,8 @@ test_that("shuffled instances get their own scores", {
   shuffled <- bags(d$x[o, ], d$id[o], rep(d$y, each = 4)[o], positive = "yes")
   for (type in c("score", "prob")) {
     p <- predict(fit, bags_of(d), type)
-    expect_equal(predict(fit, d$x[o, ], type)[[2]], p[[2]][o], tolerance = 1e-12)
-    expect_equal(predict(fit, shuffled, type)[[2]], p[[2]][o], tolerance = 1e-12)
+    expect_equal(predict(fit, d$x[o, ], type)[[3]], p[[3]][o], tolerance = 1e-12)
+    expect_equal(predict(fit, shuffled, type)[[3]], p[[3]][o], tolerance = 1e-12)
     expect_identical(predict(fit, shuffled, type)$.bag, d$id[o])
     by_bag <- predict(fit, bags_of(d), type, level = "bag")
     again <- predict(fit, shuffled, type, level = "bag")
@@ -74,8 +75,10 @@ test_that("no rows give an answer of length 0 and of the right type", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d), keep_background = TRUE)
   for (none in list(d$x[0, ], data.frame(d$x)[0, ], bags_of(d)[0])) for (level in c("instance", "bag")) {
-    expect_identical(predict(fit, none, level = level), data.frame(.bag = character(), .score = numeric()))
-    expect_identical(predict(fit, none, "prob", level = level), data.frame(.bag = character(), .prob = numeric()))
+    rows <- data.frame(.bag = character())
+    if (level == "instance") rows$.instance <- integer()
+    expect_identical(predict(fit, none, level = level), cbind(rows, .score = numeric()))
+    expect_identical(predict(fit, none, "prob", level = level), cbind(rows, .pred_no = numeric(), .pred_yes = numeric()))
     expect_identical(predict(fit, none, "class", level = level)$.pred_class, factor(character(), c("no", "yes")))
   }
   expect_identical(dim(predict(fit, d$x[0, ], "codes")), c(0L, 3L))
@@ -108,7 +111,7 @@ test_that("a score is the confidence of eq. 7, by hand from the codes", {
     background <- rowSums((x - codes[, 2:3] %*% coef(fit, "background"))^2)
     e <- 1e-12 * rowSums(x^2)
     expect_equal(predict(fit, b)$.score, (background + e) / (full + e), tolerance = 1e-8)
-    expect_equal(predict(fit, b, "prob")$.prob, 1 - exp(-fit$beta * background), tolerance = 1e-8)
+    expect_equal(predict(fit, b, "weight")$.weight, 1 - exp(-fit$beta * background), tolerance = 1e-8)
   }
 })
 
@@ -130,10 +133,17 @@ test_that("bag scores are pooled instance scores, for every pool", {
     expect_identical(setNames(p$.score, p$.bag), pool_bags(score, d$id, pool), info = pool)
   }
   expect_identical(predict(fit, bags_of(d), level = "bag"), predict(fit, bags_of(d), level = "bag", pool = "max"))
-  prob <- predict(fit, d$x, "prob")$.prob
-  p <- predict(fit, bags_of(d), "prob", level = "bag")
-  expect_identical(setNames(p$.prob, p$.bag), pool_bags(prob, d$id, "noisy-or"))
-  expect_equal(p$.prob, as.vector(1 - tapply(1 - prob, factor(d$id, unique(d$id)), prod)))
+  prob <- predict(fit, d$x, "prob")$.pred_yes
+  p <- predict(fit, bags_of(d), "prob", level = "bag", pool = "noisy-or")
+  expect_identical(setNames(p$.pred_yes, p$.bag), pool_bags(prob, d$id, "noisy-or"))
+  expect_equal(p$.pred_yes, as.vector(1 - tapply(1 - prob, factor(d$id, unique(d$id)), prod)))
+  for (pool in c("max", "mean", "lse")) {
+    curve <- fit$calibration$bag[[pool]]$curve
+    score <- predict(fit, bags_of(d), level = "bag", pool = pool)$.score
+    expect_equal(predict(fit, bags_of(d), "prob", level = "bag", pool = pool)$.pred_yes,
+                 plogis(curve$intercept + curve$slope * log(score)), info = pool)
+  }
+  expect_error(predict(fit, bags_of(d), "weight", level = "bag"), "`level`", class = "fumi_error_input")
   expect_error(predict(fit, bags_of(d), level = "bag", pool = "noisy-or"), class = "fumi_error_pool")
   for (level in c("bag", "instance"))
     expect_error(predict(fit, bags_of(d), level = level, pool = "median"), "`pool`", class = "fumi_error_input")
@@ -159,7 +169,7 @@ test_that("classes are the user's own, on the sides of the threshold", {
   for (level in c("instance", "bag")) {
     score <- predict(fit, b, level = level)$.score
     class <- predict(fit, b, "class", level = level)$.pred_class
-    expect_identical(class, factor(ifelse(score > fit$thresholds[["max"]], "yes", "no"), c("no", "yes")))
+    expect_identical(class, factor(ifelse(score > fit$calibration$bag$max$threshold, "yes", "no"), c("no", "yes")))
     at <- sort(score)[3]
     moved <- predict(fit, b, "class", level = level, threshold = at)$.pred_class
     expect_identical(moved, factor(ifelse(score > at, "yes", "no"), c("no", "yes")))
@@ -168,7 +178,7 @@ test_that("classes are the user's own, on the sides of the threshold", {
   for (pool in c("mean", "lse")) {
     score <- predict(fit, b, level = "bag", pool = pool)$.score
     expect_identical(predict(fit, b, "class", level = "bag", pool = pool)$.pred_class == "yes",
-                     score > fit$thresholds[[pool]], info = pool)
+                     score > fit$calibration$bag[[pool]]$threshold, info = pool)
   }
   logical <- fit_to(bags(d$x, d$id, d$y == "yes"))
   expect_identical(levels(predict(logical, d$x, "class")$.pred_class), c("FALSE", "TRUE"))
@@ -197,7 +207,8 @@ test_that("separate coding codes on background atoms alone", {
   separate <- predict(fit, d$x, coding = "separate")$.score
   expect_false(isTRUE(all.equal(separate, joint)))
   expect_true(all(separate <= joint + 1e-8))
-  expect_false(identical(predict(fit, d$x, "prob", coding = "separate"), predict(fit, d$x, "prob")))
+  expect_false(identical(predict(fit, d$x, "weight", coding = "separate"), predict(fit, d$x, "weight")))
+  expect_error(predict(fit, d$x, "prob", coding = "separate"), "`type`", class = "fumi_error_no_threshold")
   expect_error(predict(fit, d$x, coding = "both"), "`coding`", class = "fumi_error_input")
   expect_error(predict(fit, d$x, "codes", coding = "joint"), "`coding`", class = "fumi_error_argument")
 })
@@ -210,8 +221,8 @@ test_that("many coding steps come near the codes to convergence, few do not", {
   expect_true(all(diff(error) < 0))
   expect_lt(error[3], 1e-6)
   expect_equal(predict(fit, d$x, coding_steps = 2000)$.score, predict(fit, d$x)$.score, tolerance = 1e-4)
-  expect_equal(predict(fit, d$x, "prob", coding_steps = 2000)$.prob, predict(fit, d$x, "prob")$.prob, tolerance = 1e-4)
-  for (n in list(0, 1.5, NA, "a")) for (type in c("score", "prob", "codes"))
+  expect_equal(predict(fit, d$x, "weight", coding_steps = 2000)$.weight, predict(fit, d$x, "weight")$.weight, tolerance = 1e-4)
+  for (n in list(0, 1.5, NA, "a")) for (type in c("score", "weight", "codes"))
     expect_error(predict(fit, d$x, type, coding_steps = n), "`coding_steps`", class = "fumi_error_input")
 })
 
@@ -262,7 +273,7 @@ test_that("several starts may be averaged: the mean of standardised log confiden
 
 # ---- odd instances ---------------------------------------------------------------
 
-test_that("an instance of zeros scores 1, has probability 0, code 0 and is never NaN", {
+test_that("an instance of zeros scores 1, has weight 0, code 0 and is never NaN", {
   d <- eight_bags()
   zero <- matrix(0, 1, 6)
   for (normalize in c("unit", "none")) {
@@ -270,7 +281,7 @@ test_that("an instance of zeros scores 1, has probability 0, code 0 and is never
     expect_identical(predict(fit, zero)$.score, 1)
     expect_identical(predict(fit, zero, coding = "separate")$.score, 1)
     expect_identical(predict(fit, zero, coding_steps = 5)$.score, 1)
-    expect_identical(predict(fit, zero, "prob")$.prob, 0)
+    expect_identical(predict(fit, zero, "weight")$.weight, 0)
     expect_true(all(predict(fit, zero, "codes") == 0))
     expect_true(all(predict(fit, zero, "reconstruction") == 0))
   }
@@ -303,7 +314,7 @@ test_that("an instance that the atoms represent wholly has a finite score", {
 test_that("unknown arguments are refused, with the nearest one suggested, as errors of predict()", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
-  for (type in c("score", "prob", "codes", "reconstruction", "class"))
+  for (type in c("score", "prob", "weight", "codes", "reconstruction", "class"))
     expect_error(predict(fit, d$x, type, newdata = 1), "Did you mean `new_data`", class = "fumi_error_argument", info = type)
   expect_error(predict(fit, newdata = d$x), "`newdata`", class = "fumi_error")
   expect_error(predict(fit, d$x, levels = "bag"), "`level`", class = "fumi_error_argument")
@@ -315,56 +326,7 @@ test_that("unknown arguments are refused, with the nearest one suggested, as err
 
 test_that("a type that a model does not have is refused as such", {
   d <- eight_bags()
-  model <- structure(unclass(fit_to(bags_of(d))), class = c("other", "mil_model"))
-  model[c("method", "logistic")] <- list("other", NULL)
-  expect_error(predict(model, d$x, "prob"), "`type`.*other", class = "fumi_error_no_meaning")
-  expect_error(predict(model, d$x, "codes"), "`type`", class = "fumi_error_no_meaning")
-})
-
-# ---- thresholds ------------------------------------------------------------------------
-
-test_that("the threshold has the best balanced accuracy, in the middle of the widest of the best gaps", {
-  pick <- function(score, positive) choose_threshold(score, as.logical(positive))
-  expect_identical(pick(c(1, 2, 5, 7), c(0, 0, 1, 1)), 3.5)
-  expect_identical(pick(c(7, 1, 5, 2), c(1, 0, 1, 0)), 3.5)
-  # Negatives 1, 4, 6; positives 3, 8, 9. Cut 7: 2/3 + 1. Cut 2: 1 + 1/3. Cut 5: 2/3 + 2/3.
-  expect_identical(pick(c(1, 4, 6, 3, 8, 9), c(0, 0, 0, 1, 1, 1)), 7)
-  # Positives 2, 10; negatives 1, 5: the cuts 1.5 (1 + 1/2) and 7.5 (1/2 + 1) are equal; the gap 5 to 10 is wider.
-  expect_identical(pick(c(2, 10, 1, 5), c(1, 1, 0, 0)), 7.5)
-  # One positive among many negatives counts as much as all of them.
-  expect_identical(pick(c(1, 2, 3, 4, 6, 5), c(0, 0, 0, 0, 0, 1)), 4.5)
-  expect_identical(pick(c(3, 3, 3), c(0, 1, 1)), 3)
-})
-
-test_that("a fit has a threshold for each pool, chosen on the training bags", {
-  d <- eight_bags()
-  b <- bags_of(d)
-  fit <- fit_to(b)
-  expect_named(fit$thresholds, c("max", "mean", "lse"))
-  for (pool in names(fit$thresholds)) {
-    score <- predict(fit, b, level = "bag", pool = pool)$.score
-    expect_equal(fit$thresholds[[pool]], choose_threshold(score, d$y == "yes"), info = pool)
-  }
-  stripped <- fit
-  stripped$thresholds <- NULL
-  expect_identical(add_thresholds(stripped, b)$thresholds, fit$thresholds)
-})
-
-test_that("a logistic curve on bag scores stands in for a probability, with Platt's targets", {
-  d <- eight_bags()
-  b <- bags_of(d)
-  fit <- add_logistic(fit_to(b), b)
-  score <- predict(fit, b, level = "bag")$.score
-  target <- ifelse(d$y == "yes", 5 / 6, 1 / 6)
-  by_hand <- suppressWarnings(glm(target ~ score, family = binomial))
-  expect_equal(fit$logistic, unname(coef(by_hand)), tolerance = 1e-6)
-  expect_equal(prob_instances.default(fit, b$x), plogis(fit$logistic[1] + fit$logistic[2] * predict(fit, b)$.score))
-})
-
-test_that("scores that are all the same give a constant probability, the share of positive bags", {
-  b <- bags(matrix(1:20, 10), 1:10, rep(1:0, c(2, 8)))
-  same <- list(fit = function(x, y) NULL, score = function(model, x) rep(3, nrow(x)))
-  fit <- sil(b, classifier = same)
-  share <- (2 * (3 / 4) + 8 * (1 / 10)) / 10       # of Platt's targets
-  expect_equal(predict(fit, b, type = "prob")$.prob, rep(share, 10))
+  fit <- sil(bags_of(d))
+  expect_error(predict(fit, d$x, "weight"), "`type`.*sil", class = "fumi_error_no_meaning")
+  expect_error(predict(fit, d$x, "codes"), "`type`", class = "fumi_error_no_meaning")
 })

@@ -12,7 +12,7 @@ fit_some <- function(x, variant = "paper", ..., max_iter = 8) {
 }
 
 expect_same_fit <- function(parts, whole) {
-  for (what in c("dictionary", "codes", "prob_target", "objective", "thresholds", "n_dead", "bag", "n_bags"))
+  for (what in c("dictionary", "codes", "prob_target", "objective", "n_dead", "bag", "n_bags"))
     expect_equal(parts[[what]], whole[[what]], tolerance = 1e-10, info = what)
 }
 

@@ -29,11 +29,14 @@ test_that("any classifier can be given", {
   expect_error(sil(b, cost = 0), class = "fumi_error_input")
 })
 
-test_that("probabilities come from a logistic curve on training bag scores", {
+test_that("probabilities come from logistic curves of the calibration", {
   set.seed(3)
   b <- sim_bags(n_bags = 20)
   fit <- sil(b)
-  s <- predict(fit, b)$.score
-  expect_equal(predict(fit, b, type = "prob")$.prob, plogis(fit$logistic[1] + fit$logistic[2] * s))
-  expect_gt(fit$logistic[2], 0)
+  for (level in c("instance", "bag")) {
+    curve <- if (level == "bag") fit$calibration$bag$own$curve else fit$calibration$instance$curve
+    s <- predict(fit, b, level = level)$.score
+    expect_equal(predict(fit, b, type = "prob", level = level)$.pred_1, plogis(curve$intercept + curve$slope * s))
+    expect_gt(curve$slope, 0)
+  }
 })

@@ -99,7 +99,7 @@ test_that("two classes of one name and a damaged record of the iterations are fo
   refused(whole$dmil, "objective", structure(unclass(path)[c(1, 1)], class = "data.frame", names = c("objective", "b"),
                                              row.names = 1:99), "`object$objective` must be")
   refused(whole$dmil, "starts", list(path, 1), "`object$starts` must be a list of data frames")
-  expect_output(print(summary(with_part(whole$dlfumi, "prob_target", replace(whole$dlfumi$prob_target, 1, NA)))), "Probability of a target")
+  expect_output(print(summary(with_part(whole$dlfumi, "prob_target", replace(whole$dlfumi$prob_target, 1, NA)))), "Weight of the E-step")
 })
 
 test_that("coef(), plot(), summary(), update() and bag scores refuse a damaged model", {
@@ -116,7 +116,9 @@ test_that("coef(), plot(), summary(), update() and bag scores refuse a damaged m
   refused(plot(with_part(models$dmil, "dictionary", 1)))
   refused(summary(with_part(models$dlfumi, "codes", matrix(0, 3, 3))))
   refused(update(with_part(models$dlfumi, "method", "system"), b))
-  refused(mmdl_bag_scores(with_part(models$mmdl, "bag_weights", 1), b))
+  refused(predict(with_part(models$mmdl, "bag_weights", 1), b, level = "bag"))
+  refused(predict(with_part(models$sil, "calibration$instance$curve$slope", "a"), b, "prob"))
+  refused(predict(with_part(models$sil, "calibration$bag$own$curve$link", "system"), b, "prob"))
 })
 
 test_that("a one-vs-rest object is checked, and each of its models", {

@@ -45,9 +45,10 @@ some_bags <- function(...) {
 # Hits and false alarms of bags and instances, as the page counts them and as predict() does.
 counted <- "const n = id => document.getElementById(id)?.textContent;
   return ['bag-hits', 'bag-alarms', 'instance-hits', 'instance-alarms'].map(n).join(' ')"
-counts <- function(fit, b, threshold) {
-  bag <- predict(fit, b, level = "bag")$.score > threshold
-  instance <- predict(fit, b)$.score > threshold
+counts <- function(fit, b, threshold = NULL) {
+  called <- function(level) predict(fit, b, "class", level = level, threshold = threshold)$.pred_class == fit$classes[2]
+  bag <- called("bag")
+  instance <- called("instance")
   truth <- as.data.frame(b)$truth
   paste(sum(bag & b$label), sum(bag & !b$label), sum(instance & truth), sum(instance & !truth))
 }
@@ -57,7 +58,7 @@ test_that("the page counts what predict() counts, at the threshold in its addres
   fit <- fit_to(b)
   score <- sort(predict(fit, b)$.score)
   page <- view_of(fit, b)
-  threshold <- c(score[20], mean(score[30:31]), -1, 1e9, fit$thresholds[["max"]])
+  threshold <- c(score[20], mean(score[30:31]), -1, 1e9, fit$calibration$bag$own$threshold)
   address <- c(sprintf("#threshold=%.17g", threshold[1:4]), "#threshold=none")
   expected <- vapply(threshold, function(t) counts(fit, b, t), "")
   expect_identical(in_browser(rep(page, 5), counted, address), expected)
@@ -115,7 +116,7 @@ test_that("every method has a page, with its atoms where it has some", {
              mmdl_published = columns("mmdl_published", "weights"), sil = 1, dmil_kernel = 0)
   parts <- c(dlfumi = 3, e_fumi = 3, dmil = 2, dmil_gmean = 2)[names(fits)]
   parts[is.na(parts)] <- 1
-  n <- vapply(fits, function(fit) counts(fit, b, fit$thresholds[["max"]]), "")
+  n <- vapply(fits, function(fit) counts(fit, b), "")
   expect_identical(in_browser(pages, sprintf(shape, counted)), paste(atoms[names(fits)], 6, parts, 40, n))
 })
 
@@ -150,12 +151,11 @@ test_that("instances are sorted, and those left out are counted and said", {
     const text = id => document.getElementById(id).textContent;
     return [...out, text('bag-note'), text('summary'), (() => { %s })()].join('\\n')"
   said <- strsplit(in_browser(page, sprintf(order, counted), "#bag=5&threshold=1.05"), "\n")[[1]]
-  prob <- predict(fit, b["5"], "prob")$.prob
   score <- predict(fit, b["5"])$.score
-  shown <- head(order(-prob, -score), 3)
+  shown <- head(order(-score), 3)
   expect_identical(said[1:3], c(paste(shown, collapse = " "), paste(shown[order(-score[shown])], collapse = " "),
                                 paste(sort(shown), collapse = " ")))
-  expect_match(said[4], "4 instances.*Shown are the 3 with the highest P.target.; 1 more counted but not shown")
+  expect_match(said[4], "4 instances.*Shown are the 3 with the highest score; 1 more counted but not shown")
   expect_match(said[5], "48 instances.*Shown are 36 of them.*12 more counted")
   expect_identical(said[6], counts(fit, b, 1.05))
   # By default as many as fit.
@@ -192,7 +192,7 @@ test_that("odd bags and odd scores have a page", {
   constant <- fit
   constant$dictionary[, 1] <- 0
   no_threshold <- fit
-  no_threshold$thresholds[] <- NA
+  no_threshold$calibration <- without_calibration(fit)$calibration
   odd <- sil(b, classifier = list(fit = function(x, y) 0, score = function(model, x) rowSums(x)))
   odd$spec$classifier$score <- function(model, x) replace(rep(Inf, nrow(x)), 2, NA)
   one_feature <- bags(matrix(c(1, 2, 3, 4)), 1:4, c(1, 1, 0, 0))
@@ -240,7 +240,7 @@ test_that("the list can be filtered and walked by keys", {
   top <- predict(fit, b, level = "bag")$.score
   listed <- function(which) paste(b$ids[which], collapse = " ")
   expect_identical(said[1:6], c(listed(grepl("1", b$ids)), listed(TRUE), listed(!b$label),
-                                listed(b$label & top <= fit$thresholds[["max"]]), listed(TRUE), listed(order(-top))))
+                                listed(b$label & top <= fit$calibration$bag$own$threshold), listed(TRUE), listed(order(-top))))
   expect_match(said[7], "^11.*/Bag 11 ")
   expect_match(said[8], "^1.*/Bag 1 ")
   expect_match(said[9], "^1.*/Bag 1 ")
