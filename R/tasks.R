@@ -231,7 +231,8 @@ portable_names <- function(names, home, seen) {
 portable_environment <- function(env, seen) {
   if (isNamespace(env)) return(getNamespaceName(env))
   if (identical(env, globalenv()) || identical(env, baseenv()) || identical(env, emptyenv())) return(environmentName(env))
-  portable_names(ls(env, all.names = TRUE), list2env(as.list.environment(env, all.names = TRUE), parent = emptyenv()), seen)
+  if (any(vapply(seen, identical, NA, env))) return("an environment that this is inside of")
+  portable(as.list.environment(env, all.names = TRUE, sorted = TRUE), c(seen, list(env)))
 }
 
 # Names in code that it does not assign itself; those after `$` are no variables.
