@@ -7,7 +7,7 @@ easy_bags <- function(n = 12) {
 first_feature <- function(b, sign = 1, fail = FALSE, progress = FALSE) {
   if (fail) stop("told to fail")
   object <- new_mil_model("first_feature", b, sign = sign, normalize = "none")
-  add_thresholds(object, b)
+  mil_calibrate(object, b)
 }
 registerS3method("score_instances", "first_feature", function(object, x, ...) object$sign * x[1, ],
                  envir = asNamespace("fumi"))
