@@ -4,11 +4,13 @@
 #'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: then a
 #'   bag is positive for the class that its label names, and negative for the others.
 #' @param bag,label for instances: see [bags()].
-#' @param fitter the method, such as [dlfumi()].
+#' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
+#'   the bags, and it need not have an argument `progress`.
 #' @param ... parameters of the method.
 #' @param scale put the classes' scores on one scale: each class's scores (their logarithms where
 #'   a score is a ratio) are centred and scaled by their mean and standard deviation over the
-#'   instances of that class's own negative training bags.
+#'   instances of that class's own negative training bags. Without it (`FALSE`), classes are compared
+#'   by the scores of fits that know nothing of each other, and the fit with the largest scores wins too often.
 #' @param progress show a progress bar over the classes.
 #' @param object an object made by `one_vs_rest()`.
 #' @param new_data,level as in [predict.mil_model()].
@@ -24,16 +26,15 @@
 #' d
 #' table(predict(d, x)$.pred_class, rep(c("a", "b", "c"), each = 30))
 #' @export
-one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
+one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
                         progress = getOption("fumi.progress", interactive())) {
   scale <- check_flag(scale, "scale")
   fitter <- check_fitter(fitter, rlang::caller_env())
   classes <- if (missing(label)) check_class_list(x) else class_bags(x, bag, label)
   bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
   on.exit(bar$done())
-  rlang::local_options(fumi.calibrate = 0)       # classes are compared by scores
   fits <- keep_until_interrupt(length(classes), function(i) {
-    fit <- fitter(classes[[i]], ..., progress = FALSE)
+    fit <- fit_quietly(fitter, classes[[i]], list(...))
     fit[["scale"]] <- if (scale) negative_scale(fit, classes[[i]])
     bar$tick(names(classes)[i])
     fit
@@ -43,6 +44,15 @@ one_vs_rest <- function(x, ..., bag, label, fitter = dlfumi, scale = FALSE,
               class = "interrupt")
   fits <- stats::setNames(fits[seq_along(fits)], names(classes)[seq_along(fits)])
   structure(list(fits = fits, scaled = scale), class = "mil_one_vs_rest")
+}
+
+# A fit without a progress bar, and with the folds of calibration only where they are asked for. Of these the fitter need
+# not know: it gets `progress` only if it has such an argument.
+fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
+  rlang::local_options(fumi.progress = FALSE)
+  if (!calibrate) rlang::local_options(fumi.calibrate = 0)
+  quiet <- if ("progress" %in% names(formals(args(fitter)))) list(progress = FALSE)
+  do.call(fitter, c(list(b), parameters, quiet))
 }
 
 # A function, or the name of one that the caller sees.

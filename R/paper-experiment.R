@@ -14,7 +14,7 @@
 #' @param runs number of repetitions, or their numbers, such as `3:4`.
 #' @param units digits or persons to do; by default all of them. The accuracy of `"usps"` needs all.
 #' @param dir a folder in which each task's result is kept: a run that was stopped, in whatever way, goes on where it
-#'   was.
+#'   was. A folder with results of other images, another protocol, seed, setting or version is refused.
 #' @param keep_fits keep the fitted models?
 #' @param progress show a progress bar over the tasks.
 #' @return A list of class `paper_experiment`:
@@ -43,8 +43,9 @@ paper_experiment <- function(name, methods = NULL, runs = 10, ..., units = NULL,
   source <- paper_source(protocol, data)
   tasks <- paper_tasks(protocol, settings, check_runs(runs), units, seed)
   run <- task_runner(protocol, source, check_flag(keep_fits, "keep_fits"))
+  work <- open_work(dir, list(data = source, protocol = unclass(protocol), seed = seed, keep_fits = keep_fits))
   start <- Sys.time()
-  done <- run_tasks(tasks, run, dir, check_flag(progress, "progress"), "tasks")
+  done <- run_tasks(tasks, run, work, check_flag(progress, "progress"), "tasks")
   new_paper_experiment(done, protocol, settings, source, seed, as.numeric(Sys.time() - start, units = "secs"))
 }
 
@@ -84,10 +85,13 @@ paper_tasks <- function(protocol, settings, runs, units, seed) {
       streams[[key]] <- task_stream(seed, at$run, length(protocol$units) + match(at$unit, protocol$units))
     s <- settings[[at$setting]]
     list(name = paste(protocol$name, sprintf("run%02d-%02d", at$run, at$unit), s$method, s$setting, sep = "-"),
-         protocol = unclass(protocol), run = at$run, unit = at$unit, seed = seed, setting = s,
+         run = at$run, unit = at$unit, seed = seed, setting = s,
+         method = list(s, setting_fitter(s)),
          stream = streams[[key]])
   })
 }
+
+setting_fitter <- function(s) if (is.function(s$fitter)) s$fitter else get(s$fitter, mode = "function")
 
 task_runner <- function(protocol, source, keep_fits) {
   force(list(protocol, source, keep_fits))
@@ -101,9 +105,8 @@ paper_task <- function(task, protocol, source, keep_fits) {
   b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)],
             truth = source$is_target(task$unit)[train$image])
   s <- task$setting
-  rlang::local_options(fumi.calibrate = 0)
-  parameters <- c(s$parameters, progress = FALSE, keep_background = if ("subace" %in% s$detectors) TRUE)
-  seconds <- system.time(fit <- with_stream(task$stream, do.call(s$fitter, c(list(b), parameters))))[["elapsed"]]
+  parameters <- c(s$parameters, keep_background = if ("subace" %in% s$detectors) TRUE)
+  seconds <- system.time(fit <- with_stream(task$stream, fit_quietly(setting_fitter(s), b, parameters)))[["elapsed"]]
   if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
   test <- source$images(drawn$test)
   score <- lapply(s$detectors, function(detector)

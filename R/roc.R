@@ -18,9 +18,10 @@
 #' @param level are instances or bags scored?
 #' @param ... for a model: passed on to `predict()`.
 #'
-#' @return An object of class `mil_roc`, which is a `roc` of pROC: `pROC::auc()`,
-#'   `pROC::ci()`, `pROC::coords()` and `pROC::roc.test()` take it.
-#' @seealso [tpr_at()], [plot.mil_roc()].
+#' @return An object of class `mil_roc`, which is a `roc` of pROC: `pROC::auc()` and
+#'   `pROC::coords()` take it. For an interval of the AUC use [mil_auc()]: `pROC::ci()` and
+#'   `pROC::roc.test()` take all values as independent, which instances of one bag are not.
+#' @seealso [mil_auc()], [tpr_at()], [plot.mil_roc()].
 #' @examples
 #' set.seed(1)
 #' truth <- rep(c(TRUE, FALSE), c(30, 70))

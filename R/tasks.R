@@ -27,19 +27,19 @@ random_state <- function() {
 
 restore_random <- function(state) assign(".Random.seed", state, globalenv())
 
-# f(task) for each of the list `tasks`, which have a `name` each: the results as a list, NULL for
-# those that an interrupt left undone. In `dir` each result is kept in a file named after its task,
-# with the task itself, and is not computed again. `f` goes to workers with all that it encloses: who makes it forces
-# its arguments, or the frames in which they would be evaluated go along.
-run_tasks <- function(tasks, f, dir = NULL, progress = FALSE, title = "tasks", call = rlang::caller_env()) {
-  if (!is.null(dir) && !dir.exists(dir)) dir.create(dir, recursive = TRUE)
-  results <- lapply(tasks, finished_task, dir, call)
+# f(task) for each of the list `tasks`, which have a `name` and a `method` each: the results as a list, NULL for those
+# that an interrupt left undone. `work` is what open_work() returned: in its folder each result is kept in a file named
+# after its task, and is not computed again. `f` goes to workers with all that it encloses: who makes it forces its
+# arguments, or the frames in which they would be evaluated go along.
+run_tasks <- function(tasks, f, work = open_work(), progress = FALSE, title = "tasks", call = rlang::caller_env()) {
+  if (!is.null(work$dir)) tasks <- lapply(tasks, identify_task, work)
+  results <- lapply(tasks, finished_task, work$dir, call)
   todo <- which(vapply(results, is.null, NA))
   bar <- task_progress(progress, title, length(tasks))
   on.exit(bar$done())
   for (i in setdiff(seq_along(tasks), todo)) bar$tick("kept from before")
   keep <- function(i, result) {
-    keep_task(tasks[[i]], result, dir)
+    keep_task(tasks[[i]], result, work)
     results[[i]] <<- result
     bar$tick(tasks[[i]]$name)
   }
@@ -51,7 +51,7 @@ run_tasks <- function(tasks, f, dir = NULL, progress = FALSE, title = "tasks", c
     stop_fumi("Interrupted: none of ", length(tasks), " ", title, " is done.", class = "interrupt", call = call)
   if (interrupted)
     warn_fumi("Interrupted: ", done, " of ", length(tasks), " ", title, " are done",
-              if (!is.null(dir)) ", and kept in `dir`", ".", class = "interrupt", call = call)
+              if (!is.null(work$dir)) ", and kept in `dir`", ".", class = "interrupt", call = call)
   results
 }
 
@@ -121,27 +121,133 @@ stop_gone <- function(task, why, call) {
 
 # ---- on disk -----------------------------------------------------------------------------
 
+# A folder for results, made if it is not there. `parts` is a named list of what decides every result in it, such as the
+# data; their hashes and the version are its identity. `drawn` are random numbers that the tasks start from, such as folds
+# and a seed: a folder that holds results of the same work gives back those that they were made with.
+open_work <- function(dir = NULL, parts = list(), drawn = NULL, call = rlang::caller_env()) {
+  if (is.null(dir)) return(list(dir = NULL, drawn = drawn))
+  if (!rlang::is_string(dir)) stop_fumi("`dir` must be the name of a folder, not ", describe(dir), ".", call = call)
+  if (!dir.exists(dir)) dir.create(dir, recursive = TRUE)
+  identity <- c(vapply(parts, fingerprint, ""), version = as.character(utils::packageVersion("fumi")))
+  for (file in list.files(dir, "[.]rds$", full.names = TRUE)) {
+    kept <- read_task(file)
+    if (is.null(kept)) next
+    check_same_work(kept$identity[names(kept$identity) != "method"], identity, file, call)
+    return(list(dir = dir, identity = identity, drawn = kept$drawn))
+  }
+  list(dir = dir, identity = identity, drawn = drawn)
+}
+
+identify_task <- function(task, work) {
+  task$identity <- c(work$identity, method = fingerprint(task$method))
+  task
+}
+
+# Names what differs: parts of one identity that the other lacks, or has with another hash.
+check_same_work <- function(kept, now, file, call) {
+  parts <- union(names(now), names(kept))
+  differ <- parts[is.na(kept[parts]) | is.na(now[parts]) | kept[parts] != now[parts]]
+  if (is.null(kept)) differ <- "version"
+  if (length(differ))
+    stop_fumi("`dir` must be empty or hold results of the same work, but ", basename(file), " was made with another ",
+              paste(sub("data", "data set", differ), collapse = ", another "), ": take another folder.",
+              class = "dir", call = call)
+}
+
 task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name), ".rds"))
+
+# What a file holds, or NULL if it is torn.
+read_task <- function(file) tryCatch(readRDS(file), error = function(e) NULL)
 
 finished_task <- function(task, dir, call) {
   if (is.null(dir) || !file.exists(file <- task_file(task, dir))) return(NULL)
-  kept <- tryCatch(readRDS(file), error = function(e) NULL)
+  kept <- read_task(file)
   if (is.null(kept)) return(NULL)
-  if (!identical(kept$task, task_identity(task)))
-    stop_fumi("`dir` must be empty or hold results of the same tasks, but ", basename(file),
-              " has other parameters.", class = "dir", call = call)
+  check_same_work(kept$identity, task$identity, file, call)
   kept$result
 }
 
-# What makes a result that of this task: all but the data.
-task_identity <- function(task) task[setdiff(names(task), "data")]
-
-keep_task <- function(task, result, dir) {
-  if (!is.null(dir)) save_whole(list(task = task_identity(task), result = result), task_file(task, dir))
+keep_task <- function(task, result, work) {
+  if (!is.null(work$dir))
+    save_whole(list(identity = task$identity, drawn = work$drawn, result = result), task_file(task, work$dir))
 }
 
 # Written beside its place and then moved there, so that a file is whole or not there.
 save_whole <- function(object, file, ...) {
   saveRDS(object, part <- paste0(file, ".part", Sys.getpid()), ...)
   file.rename(part, file)
+}
+
+# ---- what makes work the same -------------------------------------------------------------
+
+# A hash of any value that is the same in another session. A function counts by its code and by the values that it
+# refers to outside of itself, not by where its code was written or whether it is compiled; one of a package by its name.
+fingerprint <- function(x) {
+  bytes <- serialize(portable(x, list()), NULL, xdr = FALSE, version = 2)    # version 2 knows no compact forms of vectors
+  rlang::hash(bytes[-seq_len(14)])                                          # after the header, which has R's version
+}
+
+# The same value without functions and environments. `seen` are the environments that it is inside of.
+portable <- function(x, seen) {
+  if (is.function(x)) return(portable_function(x, seen))
+  if (is.environment(x)) return(portable_environment(x, seen))
+  if (is.language(x)) return(exact_code(x))
+  if (typeof(x) == "externalptr") return(class(x))
+  kept <- attributes(x)
+  kept$srcref <- NULL
+  kept <- kept[sort(names(kept))]
+  if (is.list(x)) x <- lapply(unclass(x), portable, seen) else attributes(x) <- NULL
+  if (length(kept)) list(x, lapply(kept, portable, seen)) else x
+}
+
+exact_code <- function(x) deparse(x, control = c("keepNA", "keepInteger", "niceNames", "digits17"))
+
+portable_function <- function(f, seen) {
+  if (is.primitive(f)) return(c("primitive", exact_code(f)))
+  home <- environment(f)
+  if (isNamespace(home)) {
+    name <- Filter(function(n) identical(get0(n, home, inherits = FALSE), f), ls(home, all.names = TRUE))
+    if (length(name)) return(c(getNamespaceName(home), getNamespaceVersion(home), name[[1]]))
+  }
+  names <- setdiff(free_names(body(f)), names(formals(f)))
+  list(exact_code(as.list(formals(f))), exact_code(body(f)), portable_names(names, home, seen))
+}
+
+# The values of those of `names` that are bound in `home` or around it, up to the user's workspace.
+portable_names <- function(names, home, seen) {
+  values <- list()
+  while (!isNamespace(home) && !identical(home, emptyenv()) && !identical(home, baseenv()) &&
+         is.null(attr(home, "path"))) {
+    here <- intersect(sort(names), ls(home, all.names = TRUE))
+    at <- function(n) any(vapply(seen, identical, NA, list(home, n)))
+    for (n in here) if (!at(n))
+      values[[n]] <- portable(tryCatch(get(n, home), error = function(e) NULL), c(seen, list(list(home, n))))
+    names <- setdiff(names, here)
+    home <- if (identical(home, globalenv())) emptyenv() else parent.env(home)
+  }
+  values
+}
+
+portable_environment <- function(env, seen) {
+  if (isNamespace(env)) return(getNamespaceName(env))
+  if (identical(env, globalenv()) || identical(env, baseenv()) || identical(env, emptyenv())) return(environmentName(env))
+  if (any(vapply(seen, identical, NA, env))) return("an environment that this is inside of")
+  portable(as.list.environment(env, all.names = TRUE, sorted = TRUE), c(seen, list(env)))
+}
+
+# Names in code that it does not assign itself; those after `$` are no variables.
+free_names <- function(code) {
+  used <- assigned <- character()
+  walk <- function(e) {
+    if (is.name(e)) used <<- c(used, as.character(e))
+    if (is.pairlist(e)) walk_all(as.list(e))
+    if (!is.call(e)) return()
+    head <- if (is.name(e[[1]])) as.character(e[[1]]) else ""
+    if (head %in% c("<-", "=", "for") && is.name(e[[2]])) assigned <<- c(assigned, as.character(e[[2]]))
+    if (head == "function") assigned <<- c(assigned, names(e[[2]]))
+    walk_all(if (head %in% c("$", "@", "::", ":::")) as.list(e)[1:2] else as.list(e))
+  }
+  walk_all <- function(parts) for (part in parts[!vapply(parts, identical, NA, quote(expr = ))]) walk(part)
+  walk(code)
+  setdiff(used, c(assigned, ""))
 }

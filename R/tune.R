@@ -2,31 +2,73 @@
 #'
 #' @param x [bags()].
 #' @param k number of folds.
-#' @return An integer vector, one fold a bag, named by the bags. Positive and negative bags are each
-#'   spread evenly over the folds, at random.
+#' @param group what bags have in common that must not be in two folds, such as the person, the scene or the flight that
+#'   they come from: one value per bag, in the order of the bags or named by them. Bags of one group resemble each
+#'   other, so a fit that was trained on some of them does better on the rest than it will on new groups.
+#' @return An integer vector, one fold per bag, named by the bags. Positive and negative bags are each
+#'   spread evenly over the folds, at random; with `group`, as evenly as whole groups allow.
 #' @seealso [mil_cv()], [mil_tune()]
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 12)
 #' table(bag_folds(b, 3), summary(b)$label)
+#' scene <- rep(1:6, 2)
+#' table(bag_folds(b, 3, group = scene), scene)
 #' @export
-bag_folds <- function(x, k = 3) {
+bag_folds <- function(x, k = 3, group = NULL) {
   if (!inherits(x, "bags")) stop_fumi("`x` must be bags, not ", describe(x), ".", class = "type")
-  draw_folds(x, k, "k")
+  draw_folds(x, k, "k", check_group(group, x))
 }
 
-draw_folds <- function(b, k, name, call = rlang::caller_env()) {
+draw_folds <- function(b, k, name, group = NULL, call = rlang::caller_env()) {
   k <- check_count(k, name, min = 2, call = call)
   fewest <- min(sum(b$label), sum(!b$label))
   if (k > fewest)
     stop_fumi("`", name, "` must be at most the number of bags of each label (", sum(b$label), " positive, ",
               sum(!b$label), " negative), not ", k, ".", call = call)
+  if (!is.null(group)) return(stats::setNames(draw_group_folds(b$label, k, group, name, call), b$ids))
   fold <- integer(length(b))
   for (label in c(TRUE, FALSE)) {
     of_label <- which(b$label == label)
     fold[of_label[sample.int(length(of_label))]] <- rep_len(seq_len(k), length(of_label))
   }
   stats::setNames(fold, b$ids)
+}
+
+check_group <- function(group, b, call = rlang::caller_env()) {
+  if (is.null(group)) return(NULL)
+  if (is.atomic(group) && !is.null(names(group)) && all(b$ids %in% names(group))) group <- group[b$ids]
+  if (!is.atomic(group) || length(group) != length(b) || anyNA(group))
+    stop_fumi("`group` must have one value for each of the ", length(b), " bags, none of them missing, not ",
+              describe(group), ".", call = call)
+  as.character(group)
+}
+
+# Groups go, the largest first, where they leave the shares of both labels most even, in one of several random orders
+# that gives every fold bags of both labels.
+draw_group_folds <- function(label, k, group, name, call) {
+  count <- table(factor(group, unique(group)), factor(label, c(TRUE, FALSE)))
+  share <- sweep(count, 2, colSums(count), "/")
+  for (attempt in seq_len(100)) {
+    fold <- place_groups(share[sample.int(nrow(share)), , drop = FALSE], k)[rownames(share)]
+    filled <- rowsum(unclass(count), fold)
+    if (nrow(filled) == k && all(filled > 0)) return(unname(fold[group]))
+  }
+  stop_fumi("`", name, "` must be such that each fold can have positive and negative bags of groups of its own, but ", k,
+            " is too large for ", sum(count[, 1] > 0), " groups with positive and ", sum(count[, 2] > 0),
+            " with negative bags.", call = call)
+}
+
+place_groups <- function(share, k) {
+  share <- share[order(-apply(share, 1, max)), , drop = FALSE]
+  filled <- matrix(0, k, 2)
+  fold <- integer(nrow(share))
+  for (i in seq_along(fold)) {
+    after <- vapply(seq_len(k), function(f) sum((filled[f, ] + share[i, ])^2 - filled[f, ]^2), 0)
+    fold[i] <- which.min(after)
+    filled[fold[i], ] <- filled[fold[i], ] + share[i, ]
+  }
+  stats::setNames(fold, rownames(share))
 }
 
 #' Choose parameters by cross-validation over whole bags
@@ -38,18 +80,33 @@ draw_folds <- function(b, k, name, call = rlang::caller_env()) {
 #' @section Levels:
 #' `"bag"` compares the scores of held-out bags. `"instance"` compares those of instances with their
 #' `truth`, which the bags must hold. `"witness"` needs no truth: it compares the largest score of
-#' each positive bag with the score of each instance of the negative bags, all of which are known to be no
-#' targets. It does not depend on the sizes of bags, where the largest of fifty scores of a negative bag
-#' is easily above the largest of four.
+#' each positive bag with the largest of as many instances drawn from all negative bags, none of which is a target.
+#' The AUC is the probability that the positive bag's is larger, computed exactly over all such draws. So the scores of a
+#' method that has learnt nothing give 0.5 (and a `tpr` equal to `fpr`) whatever the sizes of the bags are, where
+#' `"bag"` depends on them: the largest of fifty scores is easily above the largest of four.
+#'
+#' `"witness-0.1"` is the level `"witness"` of version 0.1.0, for results that were made with it: it compares the largest
+#' score of each positive bag with the score of every single instance of the negative bags. It has no level of chance:
+#' scores that are pure noise give 0.86 with bags of six.
+#'
+#' @section Resuming:
+#' With `dir`, each fit is kept in a file as soon as it is done, and the same call goes on where it was stopped, in
+#' another session, too. The random numbers that it started from are kept with the results, so no [set.seed()] is needed
+#' for that. Results of other data, another method or other parameters, another measure, other folds or another version of
+#' the package are refused with an error that says what differs. A function is compared by its code and by the values
+#' that it uses, a function of a package by its name and the package's version.
 #'
 #' @param x [bags()], or a named list of them (as in [one_vs_rest()]): then one configuration is chosen for
 #'   all, by the mean over them.
-#' @param fitter the method, such as [dlfumi()].
+#' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is the bags, and it need
+#'   not have an argument `progress`.
 #' @param grid a data frame with one configuration a row and one parameter a column; entries that are `NA`
 #'   are left at the method's default.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds their number, or for one `bags` what [bag_folds()] gives: the fold of each bag. For a list
 #'   of bags, a list of such vectors is taken too.
+#' @param group bags that must stay together, such as those of one person or scene: see [bag_folds()]. For a list of
+#'   bags, a list of such vectors.
 #' @param metric `"auc"`; `"tpr"`, the true positive rate at `fpr`; or `"accuracy"` of the classes that the fit
 #'   assigns (not for `"witness"`).
 #' @param level of what; see below.
@@ -57,7 +114,7 @@ draw_folds <- function(b, k, name, call = rlang::caller_env()) {
 #' @param rule `"best"`: the best mean; `"one-se"`: the first configuration of the grid whose mean is within
 #'   one standard error of the best, so that a grid sorted from simple to complex gives the simplest.
 #' @param refit fit the chosen configuration to all bags?
-#' @param dir a folder in which results are kept: a run that was stopped goes on where it was.
+#' @param dir a folder in which results are kept: a run that was stopped goes on where it was, see below.
 #' @param progress show a progress bar.
 #' @return `mil_tune()`: a list of class `mil_tune`:
 #'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped with an error)}
@@ -65,7 +122,7 @@ draw_folds <- function(b, k, name, call = rlang::caller_env()) {
 #'   \item{best}{the row chosen; `parameters`, a list, for `do.call()`}
 #'   \item{fit}{the refit, or `NULL`}
 #'   `mil_cv()`: a data frame with one row a fold. Every fit draws from a random stream of its own, made from
-#'   the seed: the number of workers (daemons of mirai, or of a plan of the package future)
+#'   the seed, and so does the refit: the number of workers (daemons of mirai, or of a plan of the package future)
 #'   changes nothing.
 #' @seealso [bag_folds()]
 #' @examples
@@ -75,44 +132,56 @@ draw_folds <- function(b, k, name, call = rlang::caller_env()) {
 #' tuned
 #' predict(tuned$fit, b, level = "bag")[1:2, ]
 #' @export
-mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, metric = c("auc", "tpr", "accuracy"),
-                     level = c("bag", "witness", "instance"), fpr = 0.1, rule = c("best", "one-se"), refit = TRUE,
-                     dir = NULL, progress = getOption("fumi.progress", interactive())) {
+mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL, metric = c("auc", "tpr", "accuracy"),
+                     level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1, rule = c("best", "one-se"),
+                     refit = TRUE, dir = NULL, progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
   rule <- check_choice(rule, c("best", "one-se"), "rule")
   refit <- check_flag(refit, "refit")
   problems <- check_problems(x)
-  folds <- check_folds(folds, problems)
+  drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   if (missing(grid)) stop_fumi("`grid` must be given: a data frame with one configuration a row.")
   configurations <- check_grid(grid, list(...))
   fitter <- check_fitter(fitter, rlang::caller_env())
-  tried <- cross_validate(problems, folds, fitter, configurations, measure, dir, progress)
-  new_mil_tune(tried, grid, configurations, measure, rule, refit, problems, fitter)
+  work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)), drawn)
+  tried <- cross_validate(problems, fitter, configurations, measure, work, progress)
+  chosen <- new_mil_tune(tried, grid, configurations, measure, rule)
+  if (!refit) return(chosen)
+  fits <- with_stream(task_stream(work$drawn$seed, 1), lapply(problems, function(b)
+    fit_quietly(fitter, b, chosen$parameters, calibrate = TRUE)))
+  chosen["fit"] <- list(if (length(problems) == 1) fits[[1]] else fits)
+  chosen
 }
 
 #' @rdname mil_tune
 #' @export
-mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, metric = c("auc", "tpr", "accuracy"),
-                   level = c("bag", "witness", "instance"), fpr = 0.1, dir = NULL,
+mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, group = NULL, metric = c("auc", "tpr", "accuracy"),
+                   level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1, dir = NULL,
                    progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
   problems <- check_problems(x)
-  tried <- cross_validate(problems, check_folds(folds, problems), check_fitter(fitter, rlang::caller_env()),
-                          list(list(...)), measure, dir, progress)
+  drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
+  fitter <- check_fitter(fitter, rlang::caller_env())
+  work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)), drawn)
+  tried <- cross_validate(problems, fitter, list(list(...)), measure, work, progress)
   failed <- which(!is.na(tried$error))
   if (length(failed)) stop_fumi("Fold ", tried$fold[failed[1]], " could not be fitted: ", tried$error[failed[1]],
                                 class = "fit")
   tried[setdiff(names(tried), c("configuration", "error"))]
 }
 
+draw_seed <- function() sample.int(.Machine$integer.max, 1)
+
 # ---- arguments ---------------------------------------------------------------------------
 
 check_measure <- function(metric, level, fpr, call = rlang::caller_env()) {
+  levels <- c("bag", "witness", "instance", "witness-0.1")
   measure <- list(metric = check_choice(metric, c("auc", "tpr", "accuracy"), "metric", call = call),
-                  level = check_choice(level, c("bag", "witness", "instance"), "level", call = call),
+                  level = check_choice(level, levels, "level", call = call),
                   fpr = check_number(fpr, "fpr", min = 0, max = 1, call = call))
-  if (measure$metric == "accuracy" && measure$level == "witness")
-    stop_fumi("`level` must be \"bag\" or \"instance\" for `metric = \"accuracy\"`, not \"witness\".", call = call)
+  if (measure$metric == "accuracy" && startsWith(measure$level, "witness"))
+    stop_fumi("`level` must be \"bag\" or \"instance\" for `metric = \"accuracy\"`, not \"", measure$level, "\".",
+              call = call)
   measure
 }
 
@@ -125,14 +194,28 @@ check_problems <- function(x, call = rlang::caller_env()) {
   stop_fumi("`x` must be bags or a list of them, not ", describe(x), ".", call = call)
 }
 
-check_folds <- function(folds, problems, call = rlang::caller_env()) {
-  if (is.numeric(folds) && length(folds) == 1) return(lapply(problems, draw_folds, folds, "folds", call))
+# One vector of folds for each of the `problems`, drawn or as given.
+check_folds <- function(folds, problems, group = NULL, call = rlang::caller_env()) {
+  if (is.list(group) && length(group) != length(problems) || !is.list(group) && !is.null(group) && length(problems) > 1)
+    stop_fumi("`group` must be a list with one vector for each of the ", length(problems), " bags objects, not ",
+              describe(group), ".", call = call)
+  group <- Map(check_group, if (is.list(group)) group else list(group), problems, MoreArgs = list(call = call))
+  if (is.numeric(folds) && length(folds) == 1)
+    return(Map(draw_folds, problems, folds, "folds", group, MoreArgs = list(call = call)))
   if (!is.list(folds)) folds <- list(folds)
   ok <- length(folds) == length(problems) &&
     all(mapply(function(f, b) length(f) == length(b) && !anyNA(f) && length(unique(f)) > 1, folds, problems))
   if (!ok)
     stop_fumi("`folds` must be a number of folds, or give two or more folds, one entry for each of the ",
               paste(lengths(problems), collapse = ", "), " bags, not ", describe(folds), ".", call = call)
+  Map(check_apart, folds, group, MoreArgs = list(call = call))
+}
+
+# Folds of which no group is in two.
+check_apart <- function(folds, group, call) {
+  torn <- unique(group)[vapply(unique(group), function(g) length(unique(folds[group == g])) > 1, NA)]
+  if (length(torn))
+    stop_fumi("`folds` must have each `group` in one fold, but ", enumerate(torn), " is in more.", call = call)
   folds
 }
 
@@ -148,36 +231,36 @@ check_grid <- function(grid, fixed, call = rlang::caller_env()) {
 
 # ---- cross-validation --------------------------------------------------------------------
 
-cross_validate <- function(problems, folds, fitter, configurations, measure, dir, progress, call = rlang::caller_env()) {
-  seed <- sample.int(.Machine$integer.max, 1)
+cross_validate <- function(problems, fitter, configurations, measure, work, progress, call = rlang::caller_env()) {
+  folds <- work$drawn$folds
   place <- do.call(rbind, lapply(seq_along(problems), function(j)
     data.frame(problem = j, fold = sort(unique(folds[[j]])))))
   tasks <- lapply(seq_along(configurations), function(i) lapply(seq_len(nrow(place)), function(k)
     list(name = paste(i, names(problems)[place$problem[k]], place$fold[k], sep = "-"),
-         configuration = i, parameters = configurations[[i]], problem = place$problem[k], fold = place$fold[k],
-         stream = task_stream(seed, 0, k), folds = folds[[place$problem[k]]], data = problems[[place$problem[k]]])))
+         configuration = i, method = list(fitter, configurations[[i]]), problem = place$problem[k], fold = place$fold[k],
+         stream = task_stream(work$drawn$seed, 0, k), folds = folds[[place$problem[k]]],
+         data = problems[[place$problem[k]]])))
   tasks <- unlist(tasks, recursive = FALSE)
-  done <- run_tasks(tasks, fold_runner(fitter, measure), dir, check_flag(progress, "progress", call),
-                    "cross-validation", call)
+  done <- run_tasks(tasks, fold_runner(measure), work, check_flag(progress, "progress", call), "cross-validation", call)
   described <- lapply(tasks, function(task) data.frame(
     configuration = task$configuration, bags = names(problems)[task$problem], fold = task$fold))
   empty <- data.frame(metric = NA_real_, seconds = NA_real_, error = "not run")
   cbind(do.call(rbind, described), do.call(rbind, lapply(done, function(d) if (is.null(d)) empty else d)))
 }
 
-fold_runner <- function(fitter, measure) {
-  force(list(fitter, measure))
-  function(task) one_fold(task, fitter, measure)
+fold_runner <- function(measure) {
+  force(measure)
+  function(task) one_fold(task, measure)
 }
 
 # Fits to all bags outside the fold, and measures on those in it. All configurations meet the
 # same random numbers.
-one_fold <- function(task, fitter, measure) {
+one_fold <- function(task, measure) {
   b <- task$data
   out <- task$folds == task$fold
   attempt <- function() {
-    if (measure$metric != "accuracy") rlang::local_options(fumi.calibrate = 0)
-    fit <- with_stream(task$stream, do.call(fitter, c(list(b[!out]), task$parameters, progress = FALSE)))
+    fit <- with_stream(task$stream, fit_quietly(task$method[[1]], b[!out], task$method[[2]],
+                                                calibrate = measure$metric == "accuracy"))
     if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
     data.frame(metric = held_out_metric(fit, b[out], measure), error = NA_character_)
   }
@@ -189,13 +272,30 @@ one_fold <- function(task, fitter, measure) {
 
 held_out_metric <- function(fit, b, measure) {
   if (measure$metric == "accuracy") return(held_out_accuracy(fit, b, measure$level))
-  s <- stats::predict(fit, b)
-  truth <- if (measure$level == "instance") truth_of(b, "instance") else
-    stats::setNames(b$label, b$ids)[s$.bag]
-  curve <- switch(measure$level, instance = mil_roc(s$.score, truth), bag = mil_roc(fit, b, level = "bag"),
-                  witness = mil_roc(c(pool_bags(s$.score[truth], s$.bag[truth]), s$.score[!truth]),
-                                    rep(c(TRUE, FALSE), c(sum(b$label), sum(!truth)))))
+  if (measure$level %in% c("bag", "instance")) curve <- mil_roc(fit, b, level = measure$level)
+  else {
+    s <- stats::predict(fit, b)
+    positive <- stats::setNames(b$label, b$ids)[s$.bag]
+    best <- pool_bags(s$.score[positive], s$.bag[positive])
+    negative <- s$.score[!positive]
+    if (measure$level == "witness")
+      return(witness_metric(best, tabulate(match(s$.bag, names(best)), length(best)), negative, measure))
+    curve <- mil_roc(c(best, negative), rep(c(TRUE, FALSE), c(length(best), length(negative))))
+  }
   if (measure$metric == "auc") as.numeric(curve$auc) else tpr_at(curve, measure$fpr)
+}
+
+# The best score of each positive bag, of `size` instances, against the best of as many draws from `negative`.
+witness_metric <- function(best, size, negative, measure) {
+  below <- chance_of_best(findInterval(best, sort(negative), left.open = TRUE), size, length(negative))
+  not_above <- chance_of_best(findInterval(best, sort(negative)), size, length(negative))
+  if (measure$metric == "auc") mean((below + not_above) / 2) else mean(1 - below <= measure$fpr + 1e-12)
+}
+
+# The probability that `size` draws from `n` values are all among the `few` smallest: draws without repetition, or with
+# it where a bag has more instances than there are values.
+chance_of_best <- function(few, size, n) {
+  ifelse(size <= n, exp(lchoose(few, size) - lchoose(n, size)), (few / n)^size)
 }
 
 held_out_accuracy <- function(fit, b, level) {
@@ -205,8 +305,7 @@ held_out_accuracy <- function(fit, b, level) {
 
 # ---- result ------------------------------------------------------------------------------
 
-new_mil_tune <- function(tried, grid, configurations, measure, rule, refit, problems, fitter,
-                         call = rlang::caller_env()) {
+new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlang::caller_env()) {
   by_fold <- split(tried, tried$configuration)
   mean_of <- vapply(by_fold, function(d) mean(d$metric), 0)
   if (all(is.na(mean_of)))
@@ -217,11 +316,8 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, refit, prob
                         failed = vapply(by_fold, function(d) sum(!is.na(d$error)), 0), check.names = FALSE)
   best <- which.max(mean_of)
   if (rule == "one-se") best <- which(mean_of >= mean_of[best] - se[best])[[1]]
-  parameters <- configurations[[best]]
-  fits <- if (refit) lapply(problems, function(b) do.call(fitter, c(list(b), parameters, progress = FALSE)))
-  structure(list(results = results, folds = tried, best = unname(best), parameters = parameters,
-                 fit = if (length(problems) == 1) fits[[1]] else fits, measure = measure, rule = rule),
-            class = "mil_tune")
+  structure(list(results = results, folds = tried, best = unname(best), parameters = configurations[[best]],
+                 fit = NULL, measure = measure, rule = rule), class = "mil_tune")
 }
 
 #' @export

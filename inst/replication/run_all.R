@@ -123,7 +123,7 @@ tune_method <- function(name, method) {
   if (fitter == "mi_svm") grid <- svm_columns(grid)
   message(name, ": ", method, ", ", nrow(grid), " configurations")
   set.seed(2016)
-  tuned <- mil_tune(tuning_bags(name), get(fitter), grid, folds = if (name == "olivetti_person") 2 else 3, level = "witness",
+  tuned <- mil_tune(tuning_bags(name), get(fitter), grid, folds = if (name == "olivetti_person") 2 else 3, level = "witness-0.1",
                     refit = FALSE, dir = file.path(dir, "tune", name, method))
   text <- vapply(seq_len(nrow(grid)), function(i) {
     row <- Filter(function(v) length(v) && !anyNA(v), lapply(grid[names(grid) != "control"], `[[`, i))

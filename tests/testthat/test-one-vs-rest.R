@@ -10,9 +10,9 @@ three <- function() {
   list(x = x, bag = rep(1:12, each = 3), label = label)
 }
 quick <- dlfumi_control(max_iter = 3)
-ovr <- function(...) {
+ovr <- function(..., scale = FALSE) {
   set.seed(2)
-  suppressWarnings(one_vs_rest(..., n_target = 1, n_background = 2, control = quick))
+  suppressWarnings(one_vs_rest(..., n_target = 1, n_background = 2, control = quick, scale = scale))
 }
 
 test_that("classes come from labels, of bags or instances, named or not, or from a list of bags", {
@@ -35,8 +35,9 @@ test_that("each fit has its class positive and all others negative", {
   d <- three()
   fits <- ovr(d$x, bag = d$bag, label = d$label)$fits
   set.seed(2)
-  first <- suppressWarnings(dlfumi(d$x, d$bag, d$label == "a", n_target = 1, n_background = 2, control = quick))
-  expect_identical(fits$a, first)
+  first <- suppressWarnings(dlfumi(d$x, d$bag, d$label == "a", n_target = 1, n_background = 2, control = quick,
+                                   calibrate = 0))
+  for (part in c("dictionary", "codes", "calibration")) expect_identical(fits$a[[part]], first[[part]], info = part)
   for (fit in fits) expect_identical(fit$n_bags, c(positive = 4L, negative = 8L))
 })
 
@@ -49,7 +50,7 @@ test_that("levels of a factor give the order, numbers are sorted", {
 test_that("other fitters and their parameters are passed on", {
   d <- three()
   fitter <- function(x, ..., progress) list(size = length(x), given = list(...), progress = progress)
-  made <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = fitter, lambda = 3)
+  made <- one_vs_rest(d$x, d$bag, d$label, fitter, lambda = 3, scale = FALSE)
   expect_identical(made$fits$b, list(size = 12L, given = list(lambda = 3), progress = FALSE))
   expect_identical(ovr(d$x, bag = d$bag, label = d$label, lambda = .25)$fits$a$lambda, .25)
 })
@@ -96,6 +97,16 @@ test_that("scale = TRUE standardises by the negative training instances of each 
                    factor(c("a", "b", "c")[max.col(as.matrix(score[-1]), "first")], c("a", "b", "c")))
 })
 
+test_that("data are in the places that they have elsewhere, scores are scaled, and a fitter need not know of progress", {
+  d <- three()
+  plain <- function(b, cost = 1) sil(b, cost = cost)
+  by_place <- one_vs_rest(d$x, d$bag, d$label, plain)
+  expect_true(by_place$scaled)
+  by_name <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = sil, scale = TRUE)
+  expect_equal(predict(by_place, d$x, "score"), predict(by_name, d$x, "score"))
+  expect_false(one_vs_rest(d$x, d$bag, d$label, plain, scale = FALSE)$scaled)
+})
+
 test_that("scores that are no ratios are not put on a log scale", {
   d <- three()
   fit <- suppressWarnings(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE, n_start = 2, combine = "average"))
@@ -124,7 +135,7 @@ test_that("an interrupt keeps the classes that are done, with a warning", {
     if (calls == 3) stop_fumi("no", class = "interrupt")
     dlfumi(x, n_target = 1, n_background = 2, control = quick, progress = progress)
   }
-  expect_warning(fit <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = fitter), "2 of 3",
+  expect_warning(fit <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = fitter, scale = FALSE), "2 of 3",
                  class = "fumi_warning_interrupt")
   expect_named(fit$fits, c("a", "b"))
   expect_identical(levels(predict(fit, d$x)$.pred_class), c("a", "b"))

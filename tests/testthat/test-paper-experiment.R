@@ -31,7 +31,8 @@ test_that("an experiment goes on where it stopped, and other workers change noth
   expect_length(files, 40)
   unlink(files[c(1, 17, 40)])
   same(few_digits(dir = dir))
-  expect_error(few_digits(dir = dir, seed = 1), class = "fumi_error_dir")
+  expect_error(few_digits(dir = dir, seed = 1), "another seed:", class = "fumi_error_dir")
+  expect_error(few_digits(dir = dir, keep_fits = TRUE), "another keep_fits:", class = "fumi_error_dir")
   skip_on_cran()
   skip_if_not_installed("future")
   old <- future::plan("multisession", workers = 2)
@@ -49,7 +50,7 @@ test_that("an experiment that is killed goes on", {
                       "list(n_target = 2, n_background = 4, control = dlfumi_control(max_iter = 20))))"),
                sprintf("e <- paper_experiment('olivetti_person', one, runs = 1, dir = '%s')", dir)), script)
   system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE, stderr = FALSE)
-  for (i in 1:600) if (length(list.files(dir, "rds$")) >= 3) break else Sys.sleep(.05)
+  wait_for(function() length(list.files(dir, "rds$")) >= 3)
   system2("pkill", c("-9", "-f", basename(script)))
   Sys.sleep(.2)
   kept <- length(list.files(dir, "rds$"))

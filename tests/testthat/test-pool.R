@@ -7,11 +7,15 @@ test_that("pools are what they are called, bag by bag as they first appear", {
   expect_equal(pool_bags(score, bag, "mean"), c(b = 0.2, a = 0.5, c = 0.5))
   expect_equal(pool_bags(score, bag, "lse"), c(b = log((exp(.1) + exp(.3)) / 2), a = log((exp(.8) + exp(.2)) / 2), c = .5))
   expect_equal(pool_bags(score, bag, "noisy-or"), c(b = 1 - .9 * .7, a = 1 - .2 * .8, c = .5))
+  expect_equal(pool_bags(score, bag, "top"), pool_bags(score, bag, "max"))
+  set.seed(1)
+  s <- c(rnorm(8), 2, 2)
+  expect_equal(pool_bags(s, rep(1, 10), "top")[[1]], mean(utils::combn(s, 4, max)))
 })
 
 test_that("the order of instances changes only the order of the bags", {
   o <- c(5, 2, 4, 1, 3)
-  for (pool in c("max", "mean", "lse", "noisy-or"))
+  for (pool in c("max", "mean", "lse", "noisy-or", "top"))
     expect_equal(pool_bags(score[o], bag[o], pool)[c("b", "a", "c")], pool_bags(score, bag, pool), info = pool)
 })
 
@@ -31,7 +35,7 @@ test_that("nothing overflows or loses digits", {
 })
 
 test_that("a missing score makes its bag missing, and no other", {
-  for (pool in c("max", "mean", "lse", "noisy-or"))
+  for (pool in c("max", "mean", "lse", "noisy-or", "top"))
     expect_identical(is.na(pool_bags(c(NA, .5, .2), c("a", "a", "b"), pool)), c(a = TRUE, b = FALSE), info = pool)
 })
 
@@ -42,4 +46,20 @@ test_that("bad input is refused by name", {
   expect_error(pool_bags(c(.2, 1.1), c(1, 1), "noisy-or"), "`score`", class = "fumi_error_pool")
   expect_error(pool_bags(c(-.1, .5), c(1, 1), "noisy-or"), class = "fumi_error_pool")
   expect_error(pool_bags(1:2, c(NA, 1)), "`bag`", class = "fumi_error_nonfinite")
+})
+
+test_that("sizes of bags fool max, and not top, which still finds targets", {
+  set.seed(2)
+  auc <- function(pool, shift, size) mean(replicate(60, {
+    label <- rep(c(TRUE, FALSE), each = 20)
+    n <- rep(size, each = 20)
+    score <- rnorm(sum(n))
+    first <- cumsum(c(1, n))[seq_along(n)][label]
+    score[first] <- score[first] + shift
+    bags <- pool_bags(score, rep(seq_along(n), n), pool)
+    mil_auc(bags, label)$auc
+  }))
+  expect_lt(auc("max", 0, c(4, 20)), .22)
+  for (size in list(c(4, 20), c(20, 4), c(9, 35))) expect_lt(abs(auc("top", 0, size) - .5), .05)
+  for (size in list(c(4, 20), c(20, 4), c(9, 35))) expect_gt(auc("top", 5, size), .8)
 })

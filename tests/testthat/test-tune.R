@@ -37,7 +37,7 @@ test_that("metrics are what they say", {
   expect_equal(at("tpr", "bag"), 1)
   fit <- first_feature(b, -1)
   expect_equal(at("auc", "bag"), as.numeric(pROC::auc(b$label, -c(1, 2, 3, 1, 3, 0), quiet = TRUE, direction = "<")))
-  expect_equal(at("auc", "witness"),
+  expect_equal(at("auc", "witness-0.1"),
                as.numeric(pROC::auc(c(1, 1, 1, 0, 0, 0, 0, 0, 0), -c(1, 2, 3, 1, 2, 3, 4, 0, 5), quiet = TRUE,
                                     direction = "<")))
 })
@@ -56,7 +56,7 @@ test_that("the best configuration is chosen and refitted", {
 test_that("one standard error takes the first that is near", {
   tried <- data.frame(configuration = rep(1:3, each = 2), metric = c(.5, .7, .78, .82, .7, .95), error = NA)
   grid <- data.frame(sign = 1:3)
-  choose <- function(rule) new_mil_tune(tried, grid, lapply(1:3, function(s) list(sign = s)), list(), rule, FALSE, list(1), NULL)$best
+  choose <- function(rule) new_mil_tune(tried, grid, lapply(1:3, function(s) list(sign = s)), list(), rule)$best
   expect_equal(choose("best"), 3)
   expect_equal(choose("one-se"), 2)
 })
@@ -95,18 +95,114 @@ test_that("cross-validation is decided by the seed, the folds, and not by worker
   expect_identical(run(), one)
 })
 
-test_that("a stopped search goes on", {
+test_that("a stopped search goes on, without a seed, to the same result", {
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
-  search <- function() {
-    set.seed(5)
-    mil_tune(easy_bags(), sil, data.frame(cost = c(.1, 1)), dir = dir, refit = FALSE)$results
-  }
+  b <- easy_bags()
+  search <- function() mil_tune(b, dlfumi, data.frame(n_background = 2:3), n_target = 1, folds = 2, dir = dir)
   whole <- search()
   files <- list.files(dir, full.names = TRUE)
-  expect_length(files, 6)
+  expect_length(files, 4)
   unlink(files[1:2])
-  expect_equal(search(), whole)
+  again <- search()
+  untimed <- function(tuned) tuned$folds[setdiff(names(tuned$folds), "seconds")]
+  expect_identical(untimed(again), untimed(whole))
+  expect_identical(again$fit$dictionary, whole$fit$dictionary)
+})
+
+test_that("results of other work are refused, with what differs", {
+  dir <- tempfile()
+  on.exit(unlink(dir, recursive = TRUE))
+  b <- known_bags()
+  search <- function(x = b, fitter = first_feature, grid = data.frame(sign = c(1, -1)), ...)
+    mil_tune(x, fitter, grid, ..., folds = 3, dir = dir, refit = FALSE)
+  search()
+  expect_no_error(search())
+  other <- b
+  other$x[1] <- 0
+  refused <- function(code, what) expect_error(code, paste0("another ", what, ":"), class = "fumi_error_dir")
+  refused(search(other), "data set")
+  refused(search(grid = data.frame(sign = c(1, 2))), "method")
+  refused(search(fail = FALSE), "method")
+  refused(search(fitter = function(b, sign) first_feature(b, -sign)), "method")
+  refused(search(level = "instance"), "measure")
+  refused(search(metric = "tpr", fpr = .2), "measure")
+  refused(mil_tune(b, first_feature, data.frame(sign = 1), folds = 2, dir = dir), "folds")
+  refused(mil_cv(b, first_feature, folds = 3, group = c(1:3, 1:3), dir = dir), "folds")
+  refused(mil_benchmark(b, list(one = first_feature), folds = 3, dir = dir), "measure, another folds")
+  expect_error(mil_cv(b, first_feature, sign = -1, folds = 3, dir = dir), "another method", class = "fumi_error_dir")
+})
+
+test_that("a fitter need not know of progress bars, and one that does shows none", {
+  plain <- function(b, sign = 1) first_feature(b, sign)
+  tuned <- mil_tune(known_bags(), plain, data.frame(sign = c(-1, 1)))
+  expect_equal(tuned$best, 2)
+  expect_equal(mil_cv(known_bags(), plain)$metric, rep(1, 3))
+  seen <- NULL
+  inner <- function(b, ...) {
+    seen <<- c(seen, getOption("fumi.progress"), ...)
+    first_feature(b)
+  }
+  rlang::local_options(fumi.progress = TRUE)
+  fit_quietly(inner, known_bags(), list())
+  expect_identical(seen, FALSE)
+  expect_true(getOption("fumi.progress"))
+})
+
+test_that("groups stay together, and labels are spread as evenly as they allow", {
+  set.seed(3)
+  b <- easy_bags(40)
+  for (i in 1:20) {
+    group <- sample(letters[1:12], 40, replace = TRUE)
+    folds <- bag_folds(b, 3, group = group)
+    expect_named(folds, b$ids)
+    expect_equal(unname(rowSums(table(group, folds) > 0)), rep(1, length(unique(group))))
+    expect_true(all(table(folds, b$label) >= 2))
+  }
+  pairs <- rep(1:20, 2)                              # one positive and one negative bag each
+  counts <- table(bag_folds(b, 4, group = pairs), b$label)
+  expect_true(all(counts == 5))
+  named <- setNames(rep(1:10, 4), b$ids)
+  set.seed(4)
+  one <- bag_folds(b, 2, group = named)
+  set.seed(4)
+  expect_identical(bag_folds(b, 2, group = rev(named)), one)
+  expect_error(bag_folds(b, 3, group = rep(1:2, 20)), "`k`.*2 groups with positive", class = "fumi_error_input")
+  expect_error(bag_folds(b, 3, group = 1:3), "`group`", class = "fumi_error_input")
+  expect_error(bag_folds(b, 3, group = c(NA, 1:39)), "`group`", class = "fumi_error_input")
+  small <- known_bags()
+  expect_equal(nrow(mil_cv(small, first_feature, folds = 2, group = c(1, 2, 3, 1, 2, 3))), 2)
+  expect_error(mil_cv(small, first_feature, folds = rep(1:2, 3), group = rep(1:2, each = 3)), "`folds`.*in more",
+               class = "fumi_error_input")
+  expect_error(mil_cv(list(a = small, b = small), first_feature, group = rep(1:3, 2)), "`group`", class = "fumi_error_input")
+})
+
+test_that("the witness level is exactly the chance of the best of random draws", {
+  set.seed(8)
+  negative <- sample(c(round(rnorm(6), 1), .3, .3))
+  best <- c(.3, 1, -2, 5)
+  size <- c(2, 3, 1, 9)
+  by_hand <- mapply(function(s, n) {
+    if (n > 8) return(mean(c(mean(negative < s)^n, mean(negative <= s)^n)))
+    top <- utils::combn(negative, n, max)
+    mean(top < s) + mean(top == s) / 2
+  }, best, size)
+  at <- function(metric, fpr = .1) witness_metric(best, size, negative, list(metric = metric, fpr = fpr))
+  expect_equal(at("auc"), mean(by_hand))
+  reached <- mapply(function(s, n) if (n > 8) 1 - mean(negative < s)^n else mean(utils::combn(negative, n, max) >= s), best, size)
+  for (fpr in c(0, .1, .5, 1)) expect_equal(at("tpr", fpr), mean(reached <= fpr))
+})
+
+test_that("noise has 0.5 at the witness level, whatever the sizes of bags", {
+  set.seed(9)
+  for (sizes in list(c(6, 6), c(4, 20), c(20, 4))) {
+    auc <- replicate(300, {
+      negative <- rnorm(10 * sizes[2])
+      best <- replicate(10, max(rnorm(sizes[1])))
+      witness_metric(best, rep(sizes[1], 10), negative, list(metric = "auc"))
+    })
+    expect_lt(abs(mean(auc) - .5), 4 * sd(auc) / sqrt(300))
+  }
 })
 
 test_that("an interrupt ends a search, and no fold is kept as one that failed", {
