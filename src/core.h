@@ -58,7 +58,8 @@ static inline double fumi_log1mexp(double a) {
   return a > .6931471805599453 ? log1p(-exp(-a)) : log(-expm1(-a));
 }
 
-/* ---- core_memory.c: memory of the host; NULL, FUMI_ENOMEM: it has none ---------------- */
+/* ---- core_host.c: what the host lends ------------------------------------------ */
+/* memory; NULL, FUMI_ENOMEM: it has none */
 double *fumi_doubles(const fumi_host *host, ptrdiff_t n);
 int *fumi_ints(const fumi_host *host, ptrdiff_t n);
 typedef struct {
@@ -67,6 +68,16 @@ typedef struct {
 } fumi_array;
 fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays);
 #define FUMI_TAKE(host, arrays) fumi_take(host, sizeof(arrays) / sizeof *(arrays), arrays)
+
+/* Leave to go on, for a loop on threads: the thread that called the core asks, all see the answer.
+ * What was asked for is not asked for again: the host forgets it. */
+typedef struct {
+  const fumi_host *host; /* NULL: nobody is asked */
+  int now;
+} fumi_stop;
+int fumi_stopped(const fumi_stop *stop);
+int fumi_ask(fumi_stop *stop); /* on the calling thread only */
+fumi_host fumi_stop_host(fumi_stop *stop); /* to poll, for fumi_each_block() */
 
 /* ---- core_kernel.c: the arithmetic on blocks of instances ------------------
  * A block is a row of tiles. A tile holds `lanes` instances, atom by atom: entry
@@ -195,7 +206,13 @@ typedef struct {
   const fumi_kernel *kernel;
   double *L, *b, *q, *a, *z, *y, *v, pivot;
   int *active, *sign;
+  fumi_stop *stop; /* NULL: what is long is not interrupted */
+  int asks;        /* this is the thread that asks */
 } fumi_lasso_work;
+/* whether the host said stop, asked now if it may be; codes are then not those of a minimum */
+static inline int fumi_lasso_stopped(const fumi_lasso_work *w) {
+  return w->stop && (w->asks ? fumi_ask(w->stop) : fumi_stopped(w->stop));
+}
 
 fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K,
                             const fumi_host *host);

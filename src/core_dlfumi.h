@@ -32,6 +32,7 @@ struct dlfumi_work {
   const fumi_data *x;
   const dlfumi_param *par;
   const fumi_host *host;
+  fumi_stop stop;           /* of the pass that runs */
   double *A;                /* codes of the last pass, K x N */
   double *A_done, *A_other; /* of the last whole iteration; where the next pass writes */
   dlfumi_worker *worker;    /* one for each thread */

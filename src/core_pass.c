@@ -20,6 +20,8 @@ static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
   fumi_status status = v == w->worker ? fumi_block_init(&v->block, w->x, kernel, w->par->K, w->host)
                                       : fumi_block_twin(&v->block, &w->worker->block, w->host);
   if (status == FUMI_OK) status = fumi_lasso_init(&v->lasso, kernel, w->par->K, w->host);
+  v->lasso.stop = &w->stop;
+  v->lasso.asks = v == w->worker;
   return status == FUMI_OK ? FUMI_TAKE(w->host, arrays) : status;
 }
 
@@ -250,8 +252,10 @@ static double block_work(const dlfumi_work *w) {
 /* What codes were is kept until the next pass, unless there is room for those of one pass only. */
 fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan, const fumi_host *host) {
   pass_args args = {w, plan};
-  const fumi_status status =
-      fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w), pass_block, &args, host);
+  w->stop = (fumi_stop){.host = host};
+  const fumi_host asked = fumi_stop_host(&w->stop);
+  const fumi_status status = fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w),
+                                             pass_block, &args, host ? &asked : NULL);
   if (status != FUMI_OK) return status;
   add_sums(w, plan);
   if (plan->codes) {
