@@ -259,7 +259,8 @@ dlfumi_par <- function(spec) {
   c(spec[c("n_target", "lambda", "beta", "gamma", "psi")],
     control[c("variant", "solver", "dead", "inner", "max_iter", "tol", "gap")],
     list(absolute_tol = control$variant == "matlab", nonneg_codes = nonneg_codes(spec),
-         nonneg_atoms = nonneg_atoms(spec), simd = simd(), threads = n_threads(control$threads)))
+         nonneg_atoms = nonneg_atoms(spec), accelerate = isTRUE(control$accelerate), simd = simd(),
+         threads = n_threads(control$threads)))
 }
 
 # What must not be negative, by the parameters of a fit or by a fit.
