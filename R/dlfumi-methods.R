@@ -31,7 +31,8 @@ print.dlfumi <- function(x, digits = 4, ...) {
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",
         format(path[length(path)], digits = digits), " in ", x$n_iter, " iterations\n", sep = "")
-  cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
+  cat("  stopped:    ", stop_words[[x$stop_reason]],
+      if (x$stop_reason == "max_iter" && x$n_iter > 1) paste0("; ", moves_words(x)), "\n", sep = "")
   if (isTRUE(x$witnesses > 0))
     cat("  witnesses:  one in each positive bag, found in ", x$witnesses, if (x$witnesses == 1) " round" else " rounds", "\n", sep = "")
   if (length(x$starts) > 1)

@@ -158,7 +158,10 @@
 #'   negative;
 #'   for variants `"paper"` and `"matlab"` with a given `init` they keep its order and sign.
 #'
-#'   Ctrl-C during a fit returns the last whole iteration, with a warning.
+#'   Ctrl-C during a fit returns the last whole iteration, with a warning: the same as a fit with that `max_iter`.
+#'
+#'   A fit that ends at `max_iter` while its objective still changes by more than 0.1 % in ten iterations says so in
+#'   a warning of class `fumi_warning_max_iter`, once in a session; `print()` always tells how much it still changed.
 #' @references Jiao, C. and Zare, A. (2016). Multiple instance dictionary learning using
 #'   functions of multiple instances. *International Conference on Pattern Recognition*.
 #'   arXiv:1511.02825.
@@ -266,7 +269,7 @@ check_dlfumi_sizes <- function(b, spec, call = rlang::caller_env()) {
   if (spec$n_background > n[2])
     stop_fumi("`n_background` must be at most the number of instances in negative bags (", n[2],
               "), not ", spec$n_background, ".", call = call)
-  check_memory(8 * spec$n_start * (spec$n_target + spec$n_background) * sum(n), call) # codes
+  check_memory(8 * (spec$n_start + 1) * (spec$n_target + spec$n_background) * sum(n), call) # codes, and those before
 }
 
 # ---- bridge: numbers in, model out -----------------------------------------------
@@ -298,7 +301,8 @@ dlfumi_par <- function(spec) {
   c(spec[c("n_target", "lambda", "beta", "gamma", "psi")],
     control[c("variant", "solver", "dead", "inner", "max_iter", "tol", "gap")],
     list(absolute_tol = control$variant == "matlab", nonneg_codes = nonneg_codes(spec),
-         nonneg_atoms = nonneg_atoms(spec), simd = simd(), threads = n_threads(control$threads)))
+         nonneg_atoms = nonneg_atoms(spec), accelerate = isTRUE(control$accelerate), simd = simd(),
+         threads = n_threads(control$threads)))
 }
 
 # What must not be negative, by the parameters of a fit or by a fit.
@@ -365,6 +369,29 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
     warn_fumi("The codes are not exact: their largest relative duality gap is ", signif(best$worst_gap, 2),
               ", because atoms depend on each other; try fewer atoms or a larger `lambda`.", class = "gap",
               call = call)
+  warn_max_iter(best, spec$control, call)
+}
+
+# A fit without `tol` was asked for so many iterations, and one by mini-batches for so many epochs.
+warn_max_iter <- function(fit, control, call) {
+  if (fit$stop_reason != "max_iter" || control$tol == 0 || is_online(control)) return()
+  if (isTRUE(still_moves(fit) > 0.001))
+    warn_fumi("The fit ended at `max_iter` = ", fit$n_iter, " before it settled: ", moves_words(fit),
+              ". Try a larger `max_iter` in `dlfumi_control()`",
+              if (control$variant != "exact") ", or `variant = \"exact\"`, which takes fewer iterations", ".",
+              class = "max_iter", call = call, once = "fumi_max_iter")
+}
+
+# The relative change of the objective over the last ten iterations; NA if there was one only.
+still_moves <- function(fit) {
+  path <- fit$objective$objective
+  n <- length(path)
+  if (n < 2) NA_real_ else abs(path[n] - path[max(1, n - 10)]) / abs(path[n])
+}
+
+moves_words <- function(fit) {
+  paste0("the objective still changed by ", signif(100 * still_moves(fit), 2), " % over the last ",
+         min(10, fit$n_iter - 1), " iterations")
 }
 
 # The start with the lowest objective.

@@ -1,6 +1,6 @@
 #!/usr/bin/env Rscript
 # Growth of the peak memory by a fit, over a process that does no more than hold the bags, in sizes of X;
-# the goal is 0.05 + K / d + max(8 K / N, K / 192). Linux only; the package must be installed.
+# the goal is 0.05 + 2 K / d + max(8 K / N, K / 192). Linux only; the package must be installed.
 
 kilobytes <- function(field) {
   line <- grep(paste0("^", field, ":"), readLines("/proc/self/status"), value = TRUE)
@@ -24,7 +24,7 @@ fit <- function(file, d, n, n_target, n_background) {
   before <- kilobytes("VmRSS")
   once(b)
   k <- n_target + n_background
-  grown <- data.frame(d, n, k, x_mb = d * n * 8 / 2^20, goal = 0.05 + k / d + max(8 * k / n, k / 192),
+  grown <- data.frame(d, n, k, x_mb = d * n * 8 / 2^20, goal = 0.05 + 2 * k / d + max(8 * k / n, k / 192),
                       growth = (kilobytes("VmHWM") - before) * 1024 / (d * n * 8))
   print(grown, digits = 3, row.names = FALSE)
 }

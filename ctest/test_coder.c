@@ -67,8 +67,31 @@ static void test_code_blocks(void) {
   arena_release();
 }
 
+/* Atoms of a few values, nearly dependent, without a penalty: some of these end in coordinate
+ * descent, which asks the host before each of its rounds and not only at the end of the block. */
+static void test_long_codes_ask(void) {
+  const double values[] = {0, 1, -1, .5, 1e-6, 1e-4, 3, -1e-5};
+  int n_long = 0;
+  for (int repeat = 0; repeat < 600; repeat++) {
+    const int d = 1 + (int)(8 * uniform()), K = 2 + (int)(9 * uniform());
+    double *D = doubles(d * K), *A = doubles(K), gap;
+    for (int j = 0; j < d * K; j++) D[j] = values[(int)(8 * uniform())];
+    for (int k = 0; k < K; k++) D[d * k] += norm(d, fumi_col(D, d, k)) == 0;
+    unit_columns(d, K, D);
+    const fumi_data x = random_data(d, 0, 1);
+    recorder r = {0}, first = {.stop_at = 1};
+    const fumi_host host = host_of(&r), stops = host_of(&first);
+    CHECK(fumi_code(&x, K, D, 0, 0, 0, 1, 1, A, &gap, &host) == FUMI_OK && r.polls >= 1);
+    n_long += r.polls > 1;
+    CHECK(fumi_code(&x, K, D, 0, 0, 0, 1, 1, A, &gap, &stops) == FUMI_STOPPED && first.polls == 1);
+    arena_release();
+  }
+  CHECK(n_long > 0);
+}
+
 int main(void) {
   RUN(test_code);
   RUN(test_code_blocks);
+  RUN(test_long_codes_ask);
   return mu_report();
 }

@@ -13,7 +13,8 @@ static problem fixed_problem(shape z, dlfumi_variant variant, dlfumi_solver solv
   q.par.variant = variant;
   q.par.solver = solver;
   q.par.max_iter = 4;
-  q.par.threads = 2;
+  /* proximal steps ask the host on one thread, as often as that thread has rounds to make */
+  q.par.threads = variant == DLFUMI_EXACT && solver == DLFUMI_ISTA ? 1 : 2;
   q.par.dead = DLFUMI_RESAMPLE;
   for (int i = 0; i < q.x.N; i++) q.s.A[1 + (ptrdiff_t)q.par.K * i] = 0; /* one is not in use */
   const double *p = q.s.p;

@@ -58,7 +58,8 @@ static inline double fumi_log1mexp(double a) {
   return a > .6931471805599453 ? log1p(-exp(-a)) : log(-expm1(-a));
 }
 
-/* ---- core_memory.c: memory of the host; NULL, FUMI_ENOMEM: it has none ---------------- */
+/* ---- core_host.c: what the host lends ------------------------------------------ */
+/* memory; NULL, FUMI_ENOMEM: it has none */
 double *fumi_doubles(const fumi_host *host, ptrdiff_t n);
 int *fumi_ints(const fumi_host *host, ptrdiff_t n);
 typedef struct {
@@ -67,6 +68,16 @@ typedef struct {
 } fumi_array;
 fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays);
 #define FUMI_TAKE(host, arrays) fumi_take(host, sizeof(arrays) / sizeof *(arrays), arrays)
+
+/* Leave to go on, for a loop on threads: the thread that called the core asks, all see the answer.
+ * What was asked for is not asked for again: the host forgets it. */
+typedef struct {
+  const fumi_host *host; /* NULL: nobody is asked */
+  int now;
+} fumi_stop;
+int fumi_stopped(const fumi_stop *stop);
+int fumi_ask(fumi_stop *stop); /* on the calling thread only */
+fumi_host fumi_stop_host(fumi_stop *stop); /* to poll, for fumi_each_block() */
 
 /* ---- core_kernel.c: the arithmetic on blocks of instances ------------------
  * A block is a row of tiles. A tile holds `lanes` instances, atom by atom: entry
@@ -203,7 +214,13 @@ typedef struct {
   const fumi_kernel *kernel;
   double *L, *b, *q, *a, *z, *y, *v, pivot;
   int *active, *sign;
+  fumi_stop *stop; /* NULL: what is long is not interrupted */
+  int asks;        /* this is the thread that asks */
 } fumi_lasso_work;
+/* whether the host said stop, asked now if it may be; codes are then not those of a minimum */
+static inline int fumi_lasso_stopped(const fumi_lasso_work *w) {
+  return w->stop && (w->asks ? fumi_ask(w->stop) : fumi_stopped(w->stop));
+}
 
 fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K,
                             const fumi_host *host);
@@ -273,6 +290,19 @@ fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda,
 fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
                         int threads, double *C, int *n_distinct, const fumi_host *host);
 
+/* ---- core_anderson.c: acceleration of a fixed point ------------------------------- */
+enum { FUMI_ANDERSON = 5 }; /* differences that it goes by */
+typedef struct {
+  int d, K, n;       /* a point is d x K; n: points since it began */
+  double *dF, *dG;   /* d K x FUMI_ANDERSON */
+  double *f, *g;     /* of the last point */
+  double *FF, *gamma;
+} fumi_anderson;
+fumi_status fumi_anderson_init(fumi_anderson *a, int d, int K, const fumi_host *host);
+void fumi_anderson_forget(fumi_anderson *a);
+/* g = g(x) becomes the accelerated point; 0: there is nothing to go by, and it stays */
+int fumi_anderson_step(fumi_anderson *a, const double *x, double *g);
+
 /* ---- core_dlfumi.c: DL-FUMI -------------------------------------------------- */
 typedef enum { DLFUMI_PAPER, DLFUMI_MATLAB, DLFUMI_EXACT } dlfumi_variant;
 typedef enum { DLFUMI_RESAMPLE, DLFUMI_KEEP, DLFUMI_DROP } dlfumi_dead;
@@ -283,6 +313,7 @@ typedef struct {
   dlfumi_solver solver;
   dlfumi_dead dead;
   int T, M, K, inner, max_iter, absolute_tol, simd, threads;
+  int accelerate;                 /* "exact": the dictionary by Anderson acceleration */
   int nonneg_codes, nonneg_atoms; /* they must not be negative, and are not at the start */
   double lambda, beta, gamma, psi, tol, gap;
   const double *weight; /* of each instance, beside psi; NULL: 1 */
@@ -310,6 +341,7 @@ void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, 
 typedef struct {
   double *U, *S;             /* X W' (fumi_padded(d) x K), and A W' (K x K) behind it */
   double reconstruction, l1; /* first two terms of (4), without lambda */
+  double l1_next;            /* the same with p of the next iteration, for the codes of this one */
   double worst_gap;
   double energy; /* sum_i w_i ||x_i||^2 */
 } dlfumi_sums;

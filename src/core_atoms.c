@@ -19,7 +19,10 @@ fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
   f->n_dead = fumi_ints(host, K);
   if (!f->every || !f->n_dead) return FUMI_ENOMEM;
   for (int k = 0; k < par->K; k++) f->every[k] = k;
-  return FUMI_TAKE(host, arrays);
+  if (FUMI_TAKE(host, arrays) != FUMI_OK) return FUMI_ENOMEM;
+  if (!par->accelerate) return FUMI_OK;
+  f->D_plain = fumi_doubles(host, d * K);
+  return f->D_plain ? fumi_anderson_init(&f->anderson, f->d, par->K, host) : FUMI_ENOMEM;
 }
 
 /* The target atoms that eq. 5 and the third term of (4) compare with: old in the
@@ -138,6 +141,35 @@ fumi_status dlfumi_update_atoms(dlfumi_update *f) {
   if (status != FUMI_OK) return status;
   dlfumi_update_cosines(f);
   return update_background_atoms(f);
+}
+
+/* ---- acceleration --------------------------------------------------------------------------- */
+
+static int any_died(const dlfumi_update *f) {
+  return memcmp(f->n_dead, f->s->n_dead, sizeof(int) * (size_t)f->par->K) != 0;
+}
+
+/* Atoms of norm 1 again; one that has lost all of it stays as it was. */
+static void project_atoms(dlfumi_update *f) {
+  for (int k = 0; k < f->par->K; k++) {
+    memcpy(f->numerator, fumi_ccol(f->s->D, f->d, k), sizeof(double) * (size_t)f->d);
+    const double norm = bound_numerator(f);
+    if (norm > 0 && isfinite(norm)) set_atom(f, k, norm);
+    else
+      memcpy(fumi_col(f->s->D, f->d, k), fumi_ccol(f->D_plain, f->d, k),
+             sizeof(double) * (size_t)f->d);
+  }
+}
+
+int dlfumi_accelerate_atoms(dlfumi_update *f) {
+  memcpy(f->D_plain, f->s->D, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+  if (any_died(f)) {
+    fumi_anderson_forget(&f->anderson);
+    return 0;
+  }
+  if (!fumi_anderson_step(&f->anderson, f->D_old, f->s->D)) return 0;
+  project_atoms(f);
+  return 1;
 }
 
 /* ---- whole iterations ----------------------------------------------------------------------- */

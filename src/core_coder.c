@@ -36,7 +36,7 @@ static void code_exact(fumi_coder *c, fumi_block *b, int k0) {
   fumi_lasso_work *w = &c->lasso;
   for (int i = b->n; i < b->tiles * lanes; i++)
     for (int k = 0; k < c->K; k++) b->A[fumi_at(lanes, b->K, k0 + k, i)] = 0;
-  for (int i = 0; i < b->n; i++) {
+  for (int i = 0; i < b->n && !(w->stop && fumi_stopped(w->stop)); i++) {
     const fumi_lasso l = {.K = c->K,
                           .ldg = c->ldg,
                           .nonneg = c->nonneg,
@@ -75,6 +75,7 @@ typedef struct {
   fumi_coding_worker *worker; /* one for each thread */
   fumi_coding_task *task;
   void *ctx;
+  fumi_stop stop;
 } coding_work;
 
 static fumi_status first_worker(fumi_coding_worker *v, const fumi_data *x, int K, const double *D,
@@ -106,6 +107,8 @@ static fumi_status workers_init(coding_work *w, int n_threads, int K, const doub
     fumi_coding_worker *v = w->worker + t;
     status =
         t == 0 ? first_worker(v, w->x, K, D, how, host) : next_worker(v, w->worker, how->n, host);
+    for (int c = 0; c < how->n; c++)
+      v->coder[c].lasso.stop = &w->stop, v->coder[c].lasso.asks = t == 0;
     if (status == FUMI_OK && !(v->room = fumi_doubles(host, 2 * nb))) status = FUMI_ENOMEM;
   }
   return status;
@@ -124,11 +127,12 @@ fumi_status fumi_code_blocks(const fumi_data *x, int K, const double *D, const f
                              const fumi_host *host) {
   const int n_blocks = fumi_n_blocks(x->d, x->N);
   const int n_threads = fumi_usable_threads(how->threads, n_blocks);
-  coding_work w = {.x = x, .task = task, .ctx = ctx};
+  coding_work w = {.x = x, .task = task, .ctx = ctx, .stop = {.host = host}};
+  const fumi_host asked = fumi_stop_host(&w.stop);
   fumi_status status = workers_init(&w, n_threads, K, D, how, host);
   if (status != FUMI_OK) return status;
   status = fumi_each_block(x->d, n_blocks, n_threads, fumi_coder_work(w.worker->coder, x->d),
-                           run_task, &w, host);
+                           run_task, &w, &asked);
   *worst_gap = 0;
   for (int t = 0; t < n_threads; t++)
     for (int c = 0; c < how->n; c++) *worst_gap = fmax(*worst_gap, w.worker[t].coder[c].worst_gap);

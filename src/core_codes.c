@@ -60,7 +60,7 @@ static fumi_lasso load_lasso(dlfumi_worker *v, const double *p, int i) {
 static void codes_exact(dlfumi_worker *v, const double *p) {
   fumi_block *b = &v->block;
   const int rows = b->K - b->k0, lanes = b->kernel->lanes;
-  for (int i = 0; i < b->n; i++) {
+  for (int i = 0; i < b->n && !fumi_stopped(v->lasso.stop); i++) {
     const fumi_lasso problem = load_lasso(v, p, i);
     const double gap = fumi_lasso_solve(&problem, &v->lasso);
     if (gap > v->sums->worst_gap) v->sums->worst_gap = gap;
@@ -87,6 +87,7 @@ static void codes_proximal(dlfumi_worker *v, const double *p) {
     if (v->block.k0) ista_negative(v, v->w->eta_negative * lambda);
     else ista_positive(v, p, v->w->eta * lambda);
     gap = block_gap(v, p);
+    if (fumi_lasso_stopped(&v->lasso)) return;
   }
   if (gap > v->sums->worst_gap) v->sums->worst_gap = gap;
 }

@@ -16,6 +16,7 @@
 
 static fumi_status run_pass(dlfumi_update *f, dlfumi_pass_kind kind);
 static fumi_status objective_of_sums(dlfumi_update *f);
+static fumi_status run_codes(dlfumi_update *f);
 
 /* One pass over the instances ends with the E-step of the next iteration, because the sums that
  * the atoms need are weighted by its p. DEVIATES D4 (matlab): codes before atoms, so that its
@@ -39,7 +40,7 @@ static fumi_status iterate(dlfumi_update *f, const fumi_host *host) {
     if (status != FUMI_OK) return status;
 
     /* ---- codes, (10)-(13), and the E-step of the next iteration, (6) */
-    status = matlab ? objective_of_sums(f) : run_pass(f, PASS_PAPER);
+    status = matlab ? objective_of_sums(f) : run_codes(f);
     if (status != FUMI_OK) return status;
 
     /* ---- objective, (4) */
@@ -109,9 +110,8 @@ double dlfumi_record_objective(dlfumi_update *f, double *terms) {
   return terms[0] = terms[1] + terms[2] + terms[3];
 }
 
-/* First term of (4) for the dictionary after the codes, from U and S alone. Where that cancels,
- * from the instances. */
-static fumi_status objective_of_sums(dlfumi_update *f) {
+/* First term of (4), twice, for the dictionary after the codes, from U and S alone. */
+static double error_of_sums(dlfumi_update *f) {
   const int d = f->d, T = f->par->T, K = f->par->K, ldu = fumi_padded(d);
   const double psi = f->par->psi, *G = f->G, *S = f->sums.S, *D = f->s->D;
   double e = f->sums.energy;
@@ -125,8 +125,38 @@ static fumi_status objective_of_sums(dlfumi_update *f) {
                                : S[l + (ptrdiff_t)K * k];
       e += G[l + (ptrdiff_t)K * k] * s;
     }
+  return e;
+}
+
+/* below this share of the energy, U and S have no digits left for the error */
+static const double SUMS_FLOOR = 1e-4;
+
+static fumi_status objective_of_sums(dlfumi_update *f) {
+  const double e = error_of_sums(f);
   f->sums.reconstruction = .5 * e;
-  return e > 1e-4 * f->sums.energy ? FUMI_OK : run_pass(f, PASS_OBJECTIVE);
+  return e > SUMS_FLOOR * f->sums.energy ? FUMI_OK : run_pass(f, PASS_OBJECTIVE);
+}
+
+/* ---- acceleration --------------------------------------------------------------------------- */
+
+/* Codes for the new atoms, or for accelerated ones if these do better than the plain ones are sure
+ * to: codes can only lower (4) from where the plain atoms and the codes before leave it. */
+static fumi_status run_codes(dlfumi_update *f) {
+  double terms[DLFUMI_TERMS];
+  if (!f->par->accelerate || !f->keeper->back) return run_pass(f, PASS_PAPER);
+  const double e = error_of_sums(f);
+  const double sure = .5 * e + f->par->lambda * f->sums.l1_next + dlfumi_incoherence(f);
+  if (!dlfumi_accelerate_atoms(f) || !(e > SUMS_FLOOR * f->sums.energy)) {
+    memcpy(f->s->D, f->D_plain, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+    return run_pass(f, PASS_PAPER);
+  }
+  const fumi_status status = run_pass(f, PASS_PAPER);
+  if (status != FUMI_OK || dlfumi_record_objective(f, terms) <= sure) return status;
+  fumi_anderson_forget(&f->anderson);
+  f->keeper->back(f->keeper->ctx);
+  memcpy(f->s->D, f->D_plain, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+  f->s->worst_gap = 0;
+  return run_pass(f, PASS_PAPER);
 }
 
 /* ---- the energy of atoms -------------------------------------------------------------------- */

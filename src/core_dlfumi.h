@@ -32,6 +32,7 @@ struct dlfumi_work {
   const fumi_data *x;
   const dlfumi_param *par;
   const fumi_host *host;
+  fumi_stop stop;           /* of the pass that runs */
   double *A;                /* codes of the last pass, K x N */
   double *A_done, *A_other; /* of the last whole iteration; where the next pass writes */
   dlfumi_worker *worker;    /* one for each thread */
@@ -92,6 +93,8 @@ typedef struct {
   int *every;                           /* 0 .. K - 1 */
   int *n_dead;                          /* n_dead and worst_gap of the last whole iteration */
   double worst_gap;
+  fumi_anderson anderson;
+  double *D_plain; /* d x K, beside an accelerated D */
 } dlfumi_update;
 
 fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
@@ -101,6 +104,7 @@ void dlfumi_mark_whole(dlfumi_update *f);
 void dlfumi_roll_back(dlfumi_update *f);
 fumi_status dlfumi_update_atoms(dlfumi_update *f); /* (9), (5), (8) */
 void dlfumi_update_cosines(dlfumi_update *f);      /* (5) */
+int dlfumi_accelerate_atoms(dlfumi_update *f);     /* D from D_plain := D; 0: it stays */
 double dlfumi_incoherence(const dlfumi_update *f); /* third term of (4) */
 
 /* ---- core_dlfumi.c -------------------------------------------------------------------------- */

@@ -58,9 +58,13 @@ static fumi_status project(dmil_coder *c) {
 }
 
 /* a_i = argmin .5 ||x_i - D a||^2 + lambda |a|_1 */
-static void solve(dmil_coder *c) {
+static fumi_status solve(dmil_coder *c) {
   const size_t bytes = sizeof(double) * (size_t)c->K;
+  fumi_stop stop = {.host = c->host};
+  c->lasso.stop = &stop;
+  c->lasso.asks = 1;
   for (int i = 0; i < c->x->N; i++) {
+    if (i % 64 == 0 && fumi_ask(&stop)) return FUMI_STOPPED;
     const fumi_lasso l = {.K = c->K,
                           .ldg = c->K,
                           .G = c->G,
@@ -71,8 +75,10 @@ static void solve(dmil_coder *c) {
     memcpy(c->lasso.b, fumi_col(c->B, c->K, i), bytes);
     memset(c->lasso.a, 0, bytes);
     fumi_lasso_solve(&l, &c->lasso);
+    if (fumi_stopped(&stop)) return FUMI_STOPPED;
     memcpy(fumi_col(c->A, c->K, i), c->lasso.a, bytes);
   }
+  return FUMI_OK;
 }
 
 /* <r_i, d_k> = b_ik - (G a_i)_k */
@@ -94,23 +100,27 @@ static void residuals(dmil_coder *c) {
   }
 }
 
+/* Codes and residuals, with G and norm2 in place of the atoms' and instances' own, if given. */
+static fumi_status code(dmil_coder *c, const double *G, const double *norm2) {
+  fumi_status status = project(c);
+  if (G) memcpy(c->G, G, sizeof(double) * (size_t)c->K * (size_t)c->K);
+  if (norm2) c->norm2 = norm2;
+  if (status == FUMI_OK) status = solve(c);
+  if (status == FUMI_OK) residuals(c);
+  return status;
+}
+
 fumi_status dmil_code(const fumi_data *x, int K, const double *D, const double *G,
                       const double *norm2, double lambda, int simd, double *A, double *e,
                       const fumi_host *host) {
   dmil_coder c;
-  fumi_status status = coder_init(&c, x, K, lambda, simd, host);
+  const fumi_status status = coder_init(&c, x, K, lambda, simd, host);
   c.G = fumi_doubles(host, (ptrdiff_t)K * K);
   if (status != FUMI_OK || !c.G) return FUMI_ENOMEM;
   use_atoms(&c, D);
   c.A = A;
   c.e = e;
-  status = project(&c);
-  if (status != FUMI_OK) return status;
-  if (G) memcpy(c.G, G, sizeof(double) * (size_t)K * (size_t)K);
-  if (norm2) c.norm2 = norm2;
-  solve(&c);
-  residuals(&c);
-  return FUMI_OK;
+  return code(&c, G, norm2);
 }
 
 /* ---- workspace of a fit ------------------------------------------------------------- */
@@ -328,18 +338,10 @@ static int reseed_dead(dmil_work *f) {
   return n;
 }
 
-static fumi_status code(dmil_work *f) {
-  const fumi_status status = project(&f->c);
-  if (status != FUMI_OK) return status;
-  solve(&f->c);
-  residuals(&f->c);
-  return FUMI_OK;
-}
-
 /* Codes of all instances on the atoms, dead ones replaced, and J with these codes. */
 static fumi_status code_and_judge(dmil_work *f, double *J) {
-  fumi_status status = code(f);
-  if (status == FUMI_OK && reseed_dead(f) > 0) status = code(f);
+  fumi_status status = code(&f->c, NULL, NULL);
+  if (status == FUMI_OK && reseed_dead(f) > 0) status = code(&f->c, NULL, NULL);
   if (status != FUMI_OK) return status;
   *J = objective(f, f->c.e);
   return isfinite(*J) ? FUMI_OK : FUMI_ENONFINITE;

@@ -39,7 +39,8 @@ static int solve_equality(simplex_work *w, const double *c) {
   const int n = w->n;
   double sum_c = 0, sum_1 = 0;
   for (int j = 0; j < n; j++) {
-    for (int i = 0; i < n; i++) w->L[i + n * j] = w->Q[w->used[i] + w->K * w->used[j]];
+    for (int i = 0; i < n; i++)
+      fumi_col(w->L, n, j)[i] = fumi_ccol(w->Q, w->K, w->used[j])[w->used[i]];
     w->ab[j] = c[w->used[j]];
     w->ab[n + j] = 1;
   }
@@ -82,10 +83,15 @@ static int next_endmember(simplex_work *w, const double *c) {
   return next;
 }
 
+/* the objective of one endmember alone */
+static double alone(const simplex_work *w, const double *c, int k) {
+  return .5 * fumi_ccol(w->Q, w->K, k)[k] - c[k];
+}
+
 static int best_single(const simplex_work *w, const double *c) {
   int best = 0;
   for (int k = 1; k < w->K; k++)
-    if (.5 * w->Q[k + w->K * k] - c[k] < .5 * w->Q[best + w->K * best] - c[best]) best = k;
+    if (alone(w, c, k) < alone(w, c, best)) best = k;
   return best;
 }
 
@@ -113,8 +119,10 @@ static fumi_status simplex_solve(simplex_work *w, const double *c) {
 static void weighted_gram(simplex_work *w, int T, const double *G, double p, double ridge) {
   const int K = w->K;
   for (int l = 0; l < K; l++) {
-    for (int k = 0; k < K; k++) w->Q[k + K * l] = (k < T || l < T ? p : 1) * G[k + K * l];
-    w->Q[l + K * l] += ridge; /* endmembers may be collinear, p may be 0 */
+    const double *g = fumi_ccol(G, K, l);
+    double *q = fumi_col(w->Q, K, l);
+    for (int k = 0; k < K; k++) q[k] = (k < T || l < T ? p : 1) * g[k];
+    q[l] += ridge; /* endmembers may be collinear, p may be 0 */
   }
 }
 
@@ -123,7 +131,7 @@ fumi_status efumi_unmix(int K, int N, int T, const double *G, const double *p, c
   simplex_work w;
   if (simplex_init(&w, K, host) != FUMI_OK) return FUMI_ENOMEM;
   double largest = 0;
-  for (int k = 0; k < K; k++) largest = fmax(largest, G[k + K * k]);
+  for (int k = 0; k < K; k++) largest = fmax(largest, fumi_ccol(G, K, k)[k]);
   const double ridge = fmax(1e-10 * largest, 1e-300);
   for (int i = 0; i < N; i++) {
     const double *c = fumi_ccol(C, K, i);

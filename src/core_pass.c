@@ -20,6 +20,8 @@ static fumi_status worker_init(dlfumi_work *w, dlfumi_worker *v) {
   fumi_status status = v == w->worker ? fumi_block_init(&v->block, w->x, kernel, w->par->K, w->host)
                                       : fumi_block_twin(&v->block, &w->worker->block, w->host);
   if (status == FUMI_OK) status = fumi_lasso_init(&v->lasso, kernel, w->par->K, w->host);
+  v->lasso.stop = &w->stop;
+  v->lasso.asks = v == w->worker;
   return status == FUMI_OK ? FUMI_TAKE(w->host, arrays) : status;
 }
 
@@ -133,7 +135,7 @@ static void block_reconstruction(dlfumi_worker *v, const double *p) {
 }
 
 /* Second term of (4), without lambda. */
-static void block_l1(dlfumi_worker *v, const double *p) {
+static double block_l1(const dlfumi_worker *v, const double *p) {
   const fumi_block *b = &v->block;
   const int rows = b->K - b->k0, T = b->k0 ? 0 : v->w->par->T, lanes = b->kernel->lanes;
   double l1 = 0;
@@ -145,7 +147,7 @@ static void block_l1(dlfumi_worker *v, const double *p) {
     l1 += dlfumi_weight(v->w->par, !b->k0, b->first + i) *
           ((T ? p[b->first + i] : 0) * target + background);
   }
-  v->sums->l1 += l1;
+  return l1;
 }
 
 /* W_t = p a_t and W_k = psi a_k (a_k in negative bags), each times the instance's weight and
@@ -186,13 +188,14 @@ static void run_block(dlfumi_worker *v, const dlfumi_plan *plan) {
     block_expect(v, plan->p);
   }
   if (plan->codes) dlfumi_block_codes(v, plan->p);
-  if (plan->codes || plan->objective) block_l1(v, plan->p);
+  if (plan->codes || plan->objective) v->sums->l1 += block_l1(v, plan->p);
   if (plan->objective || (plan->expect_last && positive)) fumi_block_residual(b, T, v->r_bg);
   if (plan->objective) {
     if (positive) fumi_block_residual(b, 0, v->r_full);
     block_reconstruction(v, plan->p);
   }
   if (plan->expect_last && positive) block_expect(v, plan->p_next);
+  if (plan->expect_last) v->sums->l1_next += block_l1(v, plan->p_next);
   if (plan->statistics) block_statistics(v, plan->expect_last ? plan->p_next : plan->p);
   if (plan->codes) fumi_block_store(b, v->w->A_other);
 }
@@ -203,7 +206,7 @@ typedef struct {
 } pass_args;
 
 static void clear_sums(const dlfumi_work *w, const dlfumi_plan *plan, dlfumi_sums *sums) {
-  sums->reconstruction = sums->l1 = sums->worst_gap = 0;
+  sums->reconstruction = sums->l1 = sums->l1_next = sums->worst_gap = 0;
   if (plan->statistics) memset(sums->U, 0, sizeof(double) * (size_t)size_of_sums(w));
 }
 
@@ -236,6 +239,7 @@ static void add_sums(dlfumi_work *w, const dlfumi_plan *plan) {
   for (int g = 1; g < fumi_groups(w->n_blocks); g++) {
     total->reconstruction += w->group[g].reconstruction;
     total->l1 += w->group[g].l1;
+    total->l1_next += w->group[g].l1_next;
     total->worst_gap = fmax(total->worst_gap, w->group[g].worst_gap);
   }
 }
@@ -250,8 +254,10 @@ static double block_work(const dlfumi_work *w) {
 /* What codes were is kept until the next pass, unless there is room for those of one pass only. */
 fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan, const fumi_host *host) {
   pass_args args = {w, plan};
-  const fumi_status status =
-      fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w), pass_block, &args, host);
+  w->stop = (fumi_stop){.host = host};
+  const fumi_host asked = fumi_stop_host(&w->stop);
+  const fumi_status status = fumi_each_block(w->x->d, w->n_blocks, w->n_threads, block_work(w),
+                                             pass_block, &args, host ? &asked : NULL);
   if (status != FUMI_OK) return status;
   add_sums(w, plan);
   if (plan->codes) {

@@ -34,6 +34,8 @@ fumi_status fumi_lasso_init(fumi_lasso_work *w, const fumi_kernel *kernel, int K
                                {&w->v, K},
                                {&w->L, (ptrdiff_t)K * K}};
   w->kernel = kernel;
+  w->stop = NULL;
+  w->asks = 0;
   if (FUMI_TAKE(host, arrays) != FUMI_OK) return FUMI_ENOMEM;
   w->active = fumi_ints(host, K);
   w->sign = fumi_ints(host, K);
@@ -255,6 +257,7 @@ static double coordinate_descent(const fumi_lasso *l, fumi_lasso_work *w) {
   enum { MAX_ROUNDS = 1000, SWEEPS = 10 };
   double gap = fumi_lasso_gap(l, w), moved = 1;
   for (int round = 0; round < MAX_ROUNDS && gap > l->gap && moved >= 1e-15; round++) {
+    if (fumi_lasso_stopped(w)) return gap;
     for (int s = 0; s < SWEEPS; s++) moved = sweep(l, w);
     gap = fumi_lasso_gap(l, w);
   }

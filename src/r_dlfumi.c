@@ -26,6 +26,7 @@ dlfumi_param r_dlfumi_param(SEXP par, int K) {
                         .threads = r_par_integer(par, "threads", 1, INT_MAX),
                         .nonneg_codes = r_par_flag(par, "nonneg_codes"),
                         .nonneg_atoms = r_par_flag(par, "nonneg_atoms"),
+                        .accelerate = r_par_flag(par, "accelerate"),
                         .lambda = r_par_number(par, "lambda"),
                         .beta = r_par_number(par, "beta"),
                         .gamma = r_par_number(par, "gamma"),

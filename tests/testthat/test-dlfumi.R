@@ -412,6 +412,35 @@ test_that("codes that are all 0 and codes that are not exact are told", {
                         control = dlfumi_control("exact", max_iter = 3, gap = 1e-14)), class = "fumi_warning_gap")
 })
 
+test_that("a fit that ends at `max_iter` before it settled says so, once, and print() always", {
+  again <- function() rlang::reset_warning_verbosity("fumi_max_iter")
+  on.exit({
+    again()
+    suppressWarnings(warn_fumi("", class = "max_iter", once = "fumi_max_iter"))
+  })
+  b <- easy()
+  fit <- function(...) {
+    set.seed(3)
+    dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(...))
+  }
+  again()
+  expect_warning(short <- fit(max_iter = 5), "`max_iter` = 5 .* changed by [0-9.]+ % over the last 4 iterations",
+                 class = "fumi_warning_max_iter")
+  expect_identical(short$stop_reason, "max_iter")
+  path <- short$objective$objective
+  expect_equal(still_moves(short), abs(path[5] - path[1]) / path[5])
+  expect_output(print(short), "at `max_iter`; the objective still changed by")
+  expect_no_warning(fit(max_iter = 6), class = "fumi_warning_max_iter") # it was said
+  again()
+  expect_no_warning(settled <- fit("exact", max_iter = 500), class = "fumi_warning_max_iter")
+  expect_true(settled$converged)
+  expect_output(print(settled), "the objective settled")
+  expect_no_warning(fit(max_iter = 5, tol = 0), class = "fumi_warning_max_iter") # as many as asked for
+  expect_no_warning(fit("exact", batch = 20), class = "fumi_warning_max_iter")
+  expect_no_warning(one <- fit(max_iter = 1), class = "fumi_warning_max_iter")
+  expect_output(print(one), "at `max_iter`\n", fixed = TRUE)
+})
+
 test_that("an interrupt after the last iteration leaves a usable fit", {
   b <- easy()
   fit <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 3))
@@ -436,14 +465,16 @@ test_that("an interrupt while progress is drawn ends the fit at that iteration",
   sizes <- list(n_target = 1, n_background = 3, n_start = 1, normalize = "unit")
   start <- dlfumi_starts(b, instance_scale(b$x, "unit"), sizes, "paper")[[1]]
   spec <- list(n_target = 1, lambda = .01, beta = 30, gamma = 0, psi = 1, normalize = "unit")
-  run <- function(n, report) dlfumi_run(b, instance_scale(b$x, "unit"), start,
-                                        c(spec, list(control = dlfumi_control(max_iter = n, tol = 0))), report, NULL)
-  stopped <- run(30, function(it, objective) if (it == 5) rlang::interrupt())
-  whole <- run(5, NULL)
-  expect_identical(stopped$stop_reason, "interrupt")
-  expect_equal(stopped$n_iter, 5)
-  expect_equal(stopped$dictionary, whole$dictionary)
-  expect_equal(stopped$p, whole$p)
+  for (variant in c("paper", "matlab", "exact")) {
+    run <- function(n, report) dlfumi_run(
+      b, instance_scale(b$x, "unit"), start,
+      c(spec, list(control = dlfumi_control(variant, max_iter = n, tol = 0))), report, NULL)
+    stopped <- run(30, function(it, objective) if (it == 5) rlang::interrupt())
+    whole <- run(5, NULL)
+    expect_identical(stopped$stop_reason, "interrupt")
+    same <- setdiff(names(whole), "stop_reason")
+    expect_identical(stopped[same], whole[same])
+  }
 })
 
 test_that("parameters are those of the variant unless given, and are checked by name", {
@@ -465,21 +496,21 @@ test_that("parameters are those of the variant unless given, and are checked by 
     expect_error(do.call(dlfumi, c(list(b), arguments)), class = "fumi_error")
 })
 
-test_that("an interrupt returns the last whole iteration as a usable fit", {
+test_that("an interrupt returns the last whole iteration, bit for bit, as a usable fit", {
   skip_on_cran()
   skip_on_os("windows")
-  res <- interrupted(c(
-    "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
-    "fit <- function(n, ...) { set.seed(2); dlfumi(b, n_target = 2, n_background = 8,",
-    "  control = dlfumi_control(max_iter = n, tol = 0), ...) }"), c(
-    "f <- fit(1e5, n_start = 3)", "result <- list(f = f, g = fit(f$n_iter), score = predict(f, b)$.score)"))
-  expect_identical(res$f$stop_reason, "interrupt")
-  expect_true("fumi_warning_interrupt" %in% res$warned)
-  expect_length(res$f$starts, 1)
-  expect_gt(res$f$n_iter, 0)
-  # atoms that carry about the same may change places
-  sorted <- function(d) unname(d[, order(d[1, ])])
-  expect_equal(sorted(res$f$dictionary), sorted(res$g$dictionary), tolerance = 1e-8)
-  expect_equal(res$f$prob_target, res$g$prob_target, tolerance = 1e-8)
-  expect_true(all(is.finite(res$score)))
+  for (variant in c("paper", "matlab", "exact")) {
+    res <- interrupted(c(
+      "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
+      "fit <- function(n, ...) { set.seed(2); suppressWarnings(dlfumi(b, n_target = 2, n_background = 8,",
+      sprintf("  control = dlfumi_control('%s', max_iter = n, tol = 0), ...), 'fumi_warning_max_iter') }", variant)), c(
+      "f <- fit(1e5, n_start = 3)", "result <- list(f = f, g = fit(f$n_iter), score = predict(f, b)$.score)"))
+    expect_identical(res$f$stop_reason, "interrupt")
+    expect_true("fumi_warning_interrupt" %in% res$warned)
+    expect_length(res$f$starts, 1)
+    expect_gt(res$f$n_iter, 0)
+    same <- c("dictionary", "codes", "prob_target", "n_dead", "worst_gap", "objective", "n_iter")
+    expect_identical(res$f[same], res$g[same])
+    expect_true(all(is.finite(res$score)))
+  }
 })

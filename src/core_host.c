@@ -1,4 +1,4 @@
-/* core_memory.c: memory of the host. */
+/* core_host.c: what the host lends: memory, and leave to go on. */
 #include <stdint.h>
 
 #include "core.h"
@@ -19,3 +19,28 @@ fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays)
     if (!(*arrays[i].at = fumi_doubles(host, arrays[i].size))) return FUMI_ENOMEM;
   return FUMI_OK;
 }
+
+/* ---- leave to go on ------------------------------------------------------------------------- */
+
+int fumi_stopped(const fumi_stop *stop) {
+  int now;
+#ifdef _OPENMP
+#pragma omp atomic read
+#endif
+  now = stop->now;
+  return now;
+}
+
+int fumi_ask(fumi_stop *stop) {
+  if (stop->host && stop->host->poll(stop->host->ctx)) {
+#ifdef _OPENMP
+#pragma omp atomic write
+#endif
+    stop->now = 1;
+  }
+  return fumi_stopped(stop);
+}
+
+static int poll_stop(void *ctx) { return fumi_stopped(ctx) || fumi_ask(ctx); }
+
+fumi_host fumi_stop_host(fumi_stop *stop) { return (fumi_host){.poll = poll_stop, .ctx = stop}; }
