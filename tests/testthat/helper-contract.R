@@ -157,6 +157,8 @@ expect_order_free <- function(fit, start) {
 # `update()` is a refit of what was given: with nothing changed it is the same fit, with a parameter changed it is that
 # of a call with this parameter. `first`: arguments of the fit that is updated.
 expect_update <- function(fit, first, changes) {
+  old <- options(fumi.calibrate = 0)
+  on.exit(options(old))
   b <- contract_bags()
   model <- do.call(seeded, c(list(fit, b), first))
   expect_identical(seeded(update, model, b), model)
@@ -166,7 +168,7 @@ expect_update <- function(fit, first, changes) {
     expect_false(identical(fresh, model), label = paste(name, "changes nothing, which"))
   }
   file <- tempfile()
-  on.exit(unlink(file))
+  on.exit(unlink(file), add = TRUE)
   mil_save(model, file)
   expect_identical(seeded(update, mil_load(file), b), model)
 }
@@ -209,6 +211,8 @@ expect_progress <- function(fit) {
 # Fits, with a bar, and predicts 700 instances of 4980 features without anything of size 4980 x 4980
 # (198 MB). `quick` holds arguments that keep a slow method short.
 expect_no_square <- function(fit, quick) {
+  old <- options(fumi.calibrate = 0)
+  on.exit(options(old))
   set.seed(103)
   b <- sim_bags(n_bags = 70, bag_size = 10, n_features = 4980)
   gc(reset = TRUE)
