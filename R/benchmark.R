@@ -25,7 +25,9 @@
 #' (two methods, 700 data sets each), and a test at 5 % rejects in 4.6, 4.3, 6.1 and 5.4 % where two methods are equally good.
 #' A single repeat (`repeats = 1`) has wider intervals than it needs. Methods that do not learn at all, and
 #' differences of methods whose scores are much alike, vary less than this variance says: their intervals are too wide,
-#' and small differences are found less often than they could be.
+#' and small differences are found less often than they could be. Two methods that used the same features rejected in
+#' at most 2 % in simulations. The estimator was chosen among several by simulations of the same kind of data, with
+#' other seeds; other numbers of bags and folds were not simulated.
 #'
 #' @section Bags of different sizes:
 #' By default the score of a bag is that of its best instance, and the best of twenty is larger than the best of four

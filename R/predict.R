@@ -25,8 +25,8 @@
 #' @param bag bag ids for data that don't carry them: a vector, or the name of a column.
 #' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. By default the method says
 #'   how it scores a bag: [miles()], [dmil()], [diverse_density()] and [mmdl()] with `bag_route = TRUE` have a
-#'   function of bags, all others take the largest score. `"noisy-or"` is for probabilities: it pools those of
-#'   the instances.
+#'   function of bags, all others take the largest score, which tends to be larger the more instances a bag has: where
+#'   sizes differ, `"top"` is not misled. `"noisy-or"` is for probabilities: it pools those of the instances.
 #' @param threshold the score above which an instance or bag is called positive; by default that of the calibration.
 #' @return For `"score"`, `"class"`, `"prob"` and `"weight"` a data frame: one row per instance, in the order given, with
 #'   `.bag` and `.instance`, the number of the instance in the data given; or one row per bag, in the order
