@@ -46,7 +46,10 @@ some_bags <- function(...) {
 counted <- "const n = id => document.getElementById(id)?.textContent;
   return ['bag-hits', 'bag-alarms', 'instance-hits', 'instance-alarms'].map(n).join(' ')"
 counts <- function(fit, b, threshold = NULL) {
-  called <- function(level) predict(fit, b, "class", level = level, threshold = threshold)$.pred_class == fit$classes[2]
+  called <- function(level) {
+    if (!is.null(threshold)) return(predict(fit, b, level = level)$.score > threshold)
+    predict(fit, b, "class", level = level)$.pred_class == fit$classes[2]
+  }
   bag <- called("bag")
   instance <- called("instance")
   truth <- as.data.frame(b)$truth
