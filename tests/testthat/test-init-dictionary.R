@@ -5,7 +5,7 @@ eight_bags <- function() {
 quick <- dlfumi_control(max_iter = 3)
 fit_from <- function(init, b = eight_bags(), ..., n_target = 1, n_background = 2, control = quick) {
   set.seed(2)
-  dlfumi(b, init = init, n_target = n_target, n_background = n_background, ..., control = control)
+  dlfumi(b, init = init, n_target = n_target, n_background = n_background, ..., calibrate = 0, control = control)
 }
 some_dictionary <- function(b, n = 3) {
   set.seed(3)
@@ -215,7 +215,7 @@ test_that("target atoms alone are a start, with background atoms as in the paper
   start <- dlfumi_starts(b, instance_scale(b$x, "unit"), list(n_target = 1, n_background = 2, n_start = 1), target, NULL)[[1]]()
   set.seed(12)
   uniform <- runif(2)
-  clusters <- .Call(ffi_kmeans, b$x, instance_scale(b$x, "unit"), b$n_positive, uniform, 50L, simd())
+  clusters <- cluster_instances(b$x, instance_scale(b$x, "unit"), uniform, b$n_positive)
   expect_equal(start$dictionary[, 1], as.vector(target))
   expect_equal(start$dictionary[, 2:3], unit_columns(clusters$centres))
   expect_identical(fit$n_iter, 1L)
