@@ -113,7 +113,7 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
   }
   if (is.logical(i) && length(i) == n && !anyNA(i)) return(which(i))
   if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 && max(i, 0) > 0)
-    stop_fumi("`", name, "` must be numbers between 1 and ", n, ", ids, or one logical a bag, not ", describe(i), ".",
+    stop_fumi("`", name, "` must be numbers between 1 and ", n, ", ids, or one logical per bag, not ", describe(i), ".",
               class = "subscript", call = call)
   seq_len(n)[i]
 }

@@ -27,7 +27,7 @@
 #'   a square); fewer if the raster has not as many.
 #' @param ... nothing: an unknown argument is an error.
 #' @return `bags()`: [bags()] with the ids `target<i>` for point i, and `background<j>`, and the names of the
-#'   layers as names of the features. `bag_cells()`: a data frame with one row an instance, in the order of
+#'   layers as names of the features. `bag_cells()`: a data frame with one row per instance, in the order of
 #'   `as.matrix()`: its `bag`, and its `cell` of the raster, as `terra::xyFromCell()` takes it.
 #' @seealso [predict_raster()], [pd_far()], `vignette("hyperspectral")`
 #' @name bags.SpatRaster

@@ -374,8 +374,8 @@ label_classes <- function(label, positive, name, call) {
             ".", class = "label", call = call)
 }
 
-# One label a bag, from one a bag (in the order of first appearance, or named) or
-# one an instance.
+# One label per bag, from one per bag (in the order of first appearance, or named) or
+# one per instance.
 label_by_bag <- function(y, names, bag, call) {
   n_bags <- length(bag$ids)
   by_name <- length(y) == n_bags && setequal(names, bag$ids)

@@ -188,7 +188,7 @@ scores_of_folds <- function(held, kept) {
 calibration_seed <- 1999
 calibration_stream <- function(k) task_stream(calibration_seed, 0, k)
 
-# One fold a bag, the same whatever the order of bags and instances.
+# One fold per bag, the same whatever the order of bags and instances.
 calibration_folds <- function(b, n_folds) {
   sorted <- sort_instances(b)
   fold <- with_stream(calibration_stream(0), draw_folds(sorted, n_folds, "calibrate"))

@@ -1,6 +1,6 @@
 # What every method shares on its way to the core.
 
-# One factor an instance, which the core applies as it reads X.
+# One factor per instance, which the core applies as it reads X.
 instance_scale <- function(x, normalize) {
   if (normalize != "unit") rep(1, ncol(x))
   else if (is_sparse(x)) sparse_unit_scale(x)
@@ -123,7 +123,7 @@ positive_sd <- function(x) {
   if (is.na(s) || s == 0) 1 else s
 }
 
-# Instances of the negative bags, one a row, normalised.
+# Instances of the negative bags, one per row, normalised.
 normalised_negatives <- function(b, scale) {
   negative <- !in_positive(b)
   t(b$x[, negative, drop = FALSE]) * scale[negative]

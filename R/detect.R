@@ -34,7 +34,7 @@
 #'   signatures measured like the instances need `TRUE`.
 #' @param sign for `ace()`: the signed cosine (`TRUE`) or its square (`FALSE`)?
 #'
-#' @return A numeric vector with one score an instance, in the order of `x`.
+#' @return A numeric vector with one score per instance, in the order of `x`.
 #' @references
 #' Kraut, S., Scharf, L. L. and McWhorter, L. T. (2001). Adaptive subspace
 #' detectors. *IEEE Transactions on Signal Processing*, 49(1), 1--16.

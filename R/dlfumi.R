@@ -97,7 +97,7 @@
 #' @param psi weight of the instances of positive bags.
 #' @param nonneg what must not be negative: nothing, the codes (also those of new data), the atoms, or both: for
 #'   spectra, images and counts. See below.
-#' @param bag_weights positive numbers, one a bag, in the order in which the bags first appear or named by
+#' @param bag_weights positive numbers, one per bag, in the order in which the bags first appear or named by
 #'   their ids: \eqn{w_i} of the instances of a bag is multiplied by its weight, so that a bag of weight 2 counts as
 #'   two. Names of bags that are not there are ignored. The start does not look at weights.
 #' @param instance_prior what is known of single instances: a number between 0 and 1 for each instance, in the
@@ -144,7 +144,7 @@
 #'     atoms in its space}
 #'   \item{codes}{atoms x instances, in the order of the instances given}
 #'   \item{prob_target}{the weight \eqn{p} of the last E-step for each instance, 0 in negative bags}
-#'   \item{objective}{one row an iteration: the objective and its three terms; see
+#'   \item{objective}{one row per iteration: the objective and its three terms; see
 #'     [loss_path()]}
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"max_iter"` or
 #'     `"interrupt"`}

@@ -77,7 +77,7 @@
 #'     bags that they represent; with a kernel instead `kernel`, `support`, instances that span the training
 #'     instances, `coefficients` (\eqn{B}, instances of `support` x atoms), and `gram`, the inner
 #'     products of the atoms}
-#'   \item{objective}{one row an iteration, from 0, the start: `objective` with the codes of that
+#'   \item{objective}{one row per iteration, from 0, the start: `objective` with the codes of that
 #'     dictionary, and `fixed_codes`, its value before the codes were renewed; see [loss_path()]}
 #'   \item{n_iter, converged, stop_reason}{how it ended, as in [dlfumi()]}
 #'   \item{n_dead}{how often each atom was found without use}

@@ -58,7 +58,7 @@
 #'   \item{dictionary}{features x endmembers, targets first; see `coef()`}
 #'   \item{codes}{proportions, endmembers x instances, in the order of the instances given}
 #'   \item{prob_target}{the weight \eqn{P(z = 1)} of the last E-step for each instance, 0 in negative bags}
-#'   \item{objective}{one row an iteration: the objective and its three terms; see [loss_path()]}
+#'   \item{objective}{one row per iteration: the objective and its three terms; see [loss_path()]}
 #'   \item{n_iter, stop_reason, n_dropped}{how it ended, and how many endmembers were dropped}
 #' @references Jiao, C. and Zare, A. (2015). Functions of multiple instances for learning target
 #'   signatures. *IEEE Transactions on Geoscience and Remote Sensing*, 53(8), 4670--4686.

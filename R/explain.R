@@ -23,7 +23,7 @@ generics::explain
 #'   as one.
 #' @param n number of instances to show, those with the highest score.
 #' @param ... nothing: an unknown argument is an error.
-#' @return A data frame of class `mil_explanation`, one row an instance, in the order given:
+#' @return A data frame of class `mil_explanation`, one row per instance, in the order given:
 #'   \item{instance}{its number within the bag}
 #'   \item{prob, score}{as of [predict.mil_model()]}
 #'   \item{atom}{the target atom that it uses most, `NA` if it uses none}

@@ -62,9 +62,9 @@
 #' @param max_iter largest number of SVMs to train.
 #' @return A list of class `c("mi_svm", "mil_model")`, for `predict()` and [mil_roc()]:
 #'   \item{kernel}{its name and parameters; a function of your own is kept as it is}
-#'   \item{model}{`bias`, and for the linear kernel `weights` (one a feature), otherwise the `support`
+#'   \item{model}{`bias`, and for the linear kernel `weights` (one per feature), otherwise the `support`
 #'     vectors (features x vectors) and their coefficients `alpha`}
-#'   \item{is_target}{logical, one an instance, in the order given: whether the fit takes it for a target; for
+#'   \item{is_target}{logical, one per instance, in the order given: whether the fit takes it for a target; for
 #'     `"MI"`, whether it stands for its bag}
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"`, `"max_iter"`, or
 #'     `"interrupt"`: Ctrl-C, heard when the SVM at work is done, keeps the last whole iteration, with a

@@ -4,8 +4,8 @@
 #' labels and which the bags. It keeps labels and ids whole: their values, their
 #' type and their levels.
 #'
-#' @param label labels, one an instance.
-#' @param bag bag ids, one an instance.
+#' @param label labels, one per instance.
+#' @param bag bag ids, one per instance.
 #' @param x an object of class `mi`.
 #' @param i indices of instances.
 #' @param j,drop ignored: an `mi` has no columns of its own.
@@ -23,7 +23,7 @@ mi <- function(label, bag) {
   if (!is.atomic(label) || !is.atomic(bag))
     stop_fumi("`label` and `bag` must be vectors, not ", describe(label), " and ", describe(bag), ".")
   if (length(label) != length(bag))
-    stop_fumi("`label` and `bag` must have one value an instance each, not ", length(label), " and ",
+    stop_fumi("`label` and `bag` must have one value per instance each, not ", length(label), " and ",
               length(bag), " values.")
   label <- comparable_values(label)
   bag <- comparable_values(bag)

@@ -114,7 +114,7 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #' @param digits significant digits.
 #' @param ... for `update()`, parameters to change, and what [bags()] takes; otherwise passed on.
 #' @return `coef()`: a matrix, atoms x features, as `init` of [dlfumi()] and `target` of [ace()] and [sub_ace()] take it;
-#'   for linear classifiers their weights, one a feature; for MILES the
+#'   for linear classifiers their weights, one per feature; for MILES the
 #'   weights of the instances that it kept, named by their numbers. `fitted()`, `residuals()`: matrices, instances x
 #'   features. `loss_path()`: a data frame with `start`, `iteration`, `objective`, and its three
 #'   terms `reconstruction`, `sparsity` and `incoherence`. `update()`: a fit.

@@ -1,6 +1,6 @@
-#' One detector a class, and the class with the largest score
+#' One detector per class, and the class with the largest score
 #'
-#' @param x a named list of [bags()], one a class, in which that class is the positive one; or
+#' @param x a named list of [bags()], one per class, in which that class is the positive one; or
 #'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: then a
 #'   bag is positive for the class that its label names, and negative for the others.
 #' @param bag,label for instances: see [bags()].
@@ -66,7 +66,7 @@ check_class_list <- function(x, call = rlang::caller_env()) {
   ok <- is.list(x) && length(x) >= 2 && !is.null(names(x)) && all(nzchar(names(x))) &&
     all(vapply(x, inherits, NA, "bags"))
   if (!ok)
-    stop_fumi("`x` must be a named list of two or more bags objects, one a class, unless `bag` and ",
+    stop_fumi("`x` must be a named list of two or more bags objects, one per class, unless `bag` and ",
               "`label` are given, not ", describe(x), ".", call = call)
   if (anyDuplicated(names(x)))
     stop_fumi("`x` must have a name of its own for each class, but ",

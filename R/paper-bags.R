@@ -21,7 +21,7 @@
 #'   the environment variable `FUMI_AR_DIR`.
 #' @param seed the seed of all runs.
 #' @param target,other numbers of the images with and without a target.
-#' @param n_targets number of targets in each positive bag: one entry a bag.
+#' @param n_targets number of targets in each positive bag: one entry per bag.
 #' @param positive_size,n_negative,negative_size instances a positive bag, number of negative bags, instances a
 #'   negative bag.
 #' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with one row an

@@ -18,10 +18,10 @@
 #' @param keep_fits keep the fitted models?
 #' @param progress show a progress bar over the tasks.
 #' @return A list of class `paper_experiment`:
-#'   \item{tasks}{a data frame with one row a run, unit and setting: `run`, `unit`, `method`, `setting`,
+#'   \item{tasks}{a data frame with one row per run, unit and setting: `run`, `unit`, `method`, `setting`,
 #'     `seconds`, `center` and `scale` (of the comparable scores of the negative training instances, see
 #'     [one_vs_rest()]), `above` (test images above the method's own threshold, where it has one)}
-#'   \item{scores}{a list with the scores of the test images, one entry a row of `tasks`}
+#'   \item{scores}{a list with the scores of the test images, one entry per row of `tasks`}
 #'   \item{tests}{a list with the test images of each run and unit (of each run for `"usps"`, where the
 #'     truth is the `group`): `index`, `truth`, `group`}
 #'   \item{settings}{what was run}

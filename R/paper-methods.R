@@ -6,7 +6,7 @@
 #'
 #' @param name the experiment, see [paper_bags()].
 #' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter` (the name of a
-#'   function), `parameters` and `detectors`. `paper_tuning()`: a data frame with one row a method and configuration:
+#'   function), `parameters` and `detectors`. `paper_tuning()`: a data frame with one row per method and configuration:
 #'   the `mean` and `se` of its criterion over folds, and whether it was `chosen`. `sigma` of MILES is there a width, as it
 #'   was in version 0.1.0: \eqn{1 / \sqrt\sigma}{1 / sqrt(sigma)} of [miles()].
 #' @seealso [paper_experiment()]

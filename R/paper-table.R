@@ -42,7 +42,7 @@ print.paper_table <- function(x, ...) {
 
 # ---- digits --------------------------------------------------------------------------------
 
-# One row a setting, with raw scores and with scores on one scale.
+# One row per setting, with raw scores and with scores on one scale.
 digits_table <- function(x) {
   each <- digits_accuracy(x)
   key <- paste(each$method, each$setting, sep = "|")
@@ -68,7 +68,7 @@ paper_number <- function(x, method, n = 1) {
   if (is.null(found)) rep(NA_real_, n) else found
 }
 
-# The class of each test digit, one row a method, setting (and scale) and run.
+# The class of each test digit, one row per method, setting (and scale) and run.
 digit_predictions <- function(x) {
   if (!is.null(x$predicted)) return(x$predicted)
   t <- x$tasks

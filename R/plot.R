@@ -82,7 +82,7 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
 
 #' Plot bags
 #'
-#' Shows the first instances of some bags: as pictures (one row a bag) if instances are images, else
+#' Shows the first instances of some bags: as pictures (one row per bag) if instances are images, else
 #' as curves.
 #'
 #' @param x [bags()].

@@ -1,10 +1,10 @@
 #' Pool instance scores to bag scores
 #'
-#' @param score scores or probabilities, one an instance.
-#' @param bag bag ids, one an instance.
+#' @param score scores or probabilities, one per instance.
+#' @param bag bag ids, one per instance.
 #' @param pool `"max"`, `"mean"`, `"lse"` (log of the mean of exponentials, a smooth
 #'   maximum), `"top"` (see below), or `"noisy-or"`, \eqn{1 - \prod (1 - p)}, for probabilities only.
-#' @return A numeric vector with one value a bag, named by the bags in the order of their
+#' @return A numeric vector with one value per bag, named by the bags in the order of their
 #'   first appearance.
 #' @section Bags of different sizes:
 #' The largest of many scores is larger than the largest of few, whatever they are scores of, and so is their `"noisy-or"`.
@@ -28,7 +28,7 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or", "to
   if (anyNA(bag)) stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)), " instances.",
                             class = "nonfinite")
   if (length(score) != length(bag))
-    stop_fumi("`score` and `bag` must have one value an instance each, not ", length(score), " and ",
+    stop_fumi("`score` and `bag` must have one value per instance each, not ", length(score), " and ",
               length(bag), " values.")
   if (pool == "noisy-or" && any(score < 0 | score > 1, na.rm = TRUE))
     stop_fumi("`score` must be probabilities between 0 and 1 for `pool = \"noisy-or\"`, but it goes from ",

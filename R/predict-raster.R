@@ -64,7 +64,7 @@ check_new_file <- function(filename, x, overwrite, call = rlang::caller_env()) {
     stop_fumi("`filename` must not be a file of `new_data`, but it is.", class = "file", call = call)
 }
 
-# Predictions as a matrix with one row a pixel and one named column a layer.
+# Predictions as a matrix with one row per pixel and one named column per layer.
 map_values <- function(said, type) {
   if (!is.data.frame(said)) return(said)
   matrix(as.numeric(said[[ncol(said)]]) - (type == "class"), dimnames = list(NULL, type))

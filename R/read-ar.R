@@ -13,7 +13,7 @@
 #'
 #' @param dir the folder with the files.
 #' @param height,width the size to which the images are brought, in pixels.
-#' @return A list with one entry an image, sorted by sex, person and image:
+#' @return A list with one entry per image, sorted by sex, person and image:
 #' \describe{
 #'   \item{`images`}{array height x width x n of doubles from 0 (black) to 1
 #'     (white), row 1 at the top.}

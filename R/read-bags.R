@@ -7,9 +7,9 @@
 #' @section Formats:
 #' \describe{
 #'   \item{`"csv"`}{one row per instance with columns `bag`, `label`, `truth` (if known), and one for each feature}
-#'   \item{`"svm"`}{one line an instance, `instance:bag:label index:value index:value ...`, with features that are 0 left
+#'   \item{`"svm"`}{one line per instance, `instance:bag:label index:value index:value ...`, with features that are 0 left
 #'     out: the format in which Andrews et al. (2002) gave their fox, tiger and elephant; text after `#` is ignored}
-#'   \item{`"arff"`}{relational ARFF of Weka: one row a bag, with its id, a relational attribute that holds its instances,
+#'   \item{`"arff"`}{relational ARFF of Weka: one row per bag, with its id, a relational attribute that holds its instances,
 #'     and its class, of which the second value declared is the positive one}
 #'   \item{`"images"`}{a folder with a folder for each of the two labels, in each a folder for each bag, in each the images
 #'     of that bag (PNG or JPEG, all of one size; colours are averaged to grey). It needs the package png or jpeg and is
@@ -17,7 +17,7 @@
 #'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a matrix (`X`) with one
 #'     column an instance, a label for each (`labels_bag` or `labels`) and if possible the number of its bag
 #'     (`bag_number`), as the authors' code of FUMI has it; or a cell array (`dataBags`) of matrices with one row an
-#'     instance, one a bag, and a label for each, as that of MI-ACE has it. A matrix whose rows are as many as the
+#'     instance, one per bag, and a label for each, as that of MI-ACE has it. A matrix whose rows are as many as the
 #'     labels and whose columns are not is taken to have instances in rows. Without bag numbers, which FUMI does not
 #'     need, each run of equal labels becomes one bag, with a warning. `labels_point` is the truth. The first of
 #'     these layouts is written, without the names of features; bags whose ids are no whole numbers are numbered}

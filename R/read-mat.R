@@ -41,12 +41,12 @@ mat_variable <- function(content, role, given, needed, file, call) {
             enumerate(names(content), 10), ".", class = "column", call = call)
 }
 
-# The matrices of a cell array, one a bag. R.matlab wraps each in a list.
+# The matrices of a cell array, one per bag. R.matlab wraps each in a list.
 mat_cells <- function(x, n_labels, file, call) {
   parts <- lapply(x, function(cell) if (is.list(cell) && length(cell) == 1) cell[[1]] else cell)
   odd <- which(!vapply(parts, function(part) is.numeric(part) && length(dim(part)) == 2 && length(part) > 0, NA))
   if (length(odd))
-    bad_file(file, "a cell array of numeric matrices with one row an instance, without empty ones (cell ", odd[1],
+    bad_file(file, "a cell array of numeric matrices with one row per instance, without empty ones (cell ", odd[1],
              ")", call = call)
   if (length(parts) != n_labels)
     bad_file(file, "a cell array with as many labels as cells (", n_labels, " and ", length(parts), ")", call = call)

@@ -12,7 +12,7 @@
 #' @inheritParams dlfumi
 #' @param classifier `"logistic"`, `"svm"`, or a list of two functions: `fit(x, y)`, which takes an
 #'   instances x features matrix and logical labels and returns a model, and `score(model, x)`, which
-#'   returns one number an instance.
+#'   returns one number per instance.
 #' @param cost \eqn{C}, the weight of the loss.
 #' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. A classifier of
 #'   your own is kept in it, functions and all.

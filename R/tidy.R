@@ -20,7 +20,7 @@ generics::augment
 #' There is no `logLik()`: the objectives of these methods are no likelihoods.
 #'
 #' @param x a fitted model; for `tidy()` and `glance()` also what [mil_roc()] or [mil_tune()] returned.
-#' @param what `"atoms"`: the atoms, signatures or weights, one row an atom and feature. `"trace"`: the objective by
+#' @param what `"atoms"`: the atoms, signatures or weights, one row per atom and feature. `"trace"`: the objective by
 #'   iteration, see [loss_path()]. `"params"`: the parameters of the fit.
 #' @param new_data instances, as in [predict.mil_model()].
 #' @param bag,threshold as in [predict.mil_model()].
@@ -30,7 +30,7 @@ generics::augment
 #'     `value`; for MILES the training instances that it kept, with their role by the sign of their weight}
 #'   \item{`tidy()`, `"params"`}{`parameter`, `value` (as text)}
 #'   \item{`tidy()` of a curve}{`threshold`, `fpr`, `tpr`}
-#'   \item{`tidy()` of [mil_tune()]}{one row a configuration, with the column `chosen`}
+#'   \item{`tidy()` of [mil_tune()]}{one row per configuration, with the column `chosen`}
 #'   \item{`glance()`}{for a model `method`, `n_bags`, `n_positive`, `n_instances`, `n_features`, `n_target` and
 #'     `n_background` (atoms), `n_start`, `n_iter`, `stop_reason`, `objective` (the last), `sparsity` (share of codes
 #'     that are 0), `dead_atoms` (ever found unused) and `threshold`, `NA` where a method has no such thing}
@@ -66,7 +66,7 @@ tidy_coefficients <- function(x) {
              feature = rep(features, each = nrow(atoms)), value = as.vector(atoms))
 }
 
-# What a method has learnt in the space of the features, one row an atom.
+# What a method has learnt in the space of the features, one row per atom.
 atom_matrix <- function(x) {
   if (inherits(x, "miles"))
     return(matrix(t(x$instances), ncol(x$instances), dimnames = list(sprintf("instance%d", x$selected), x$features)))

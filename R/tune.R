@@ -100,7 +100,7 @@ place_groups <- function(share, k) {
 #'   all, by the mean over them.
 #' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is the bags, and it need
 #'   not have an argument `progress`.
-#' @param grid a data frame with one configuration a row and one parameter a column; entries that are `NA`
+#' @param grid a data frame with one configuration per row and one parameter per column; entries that are `NA`
 #'   are left at the method's default.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds their number, or for one `bags` what [bag_folds()] gives: the fold of each bag. For a list
@@ -118,10 +118,10 @@ place_groups <- function(share, k) {
 #' @param progress show a progress bar.
 #' @return `mil_tune()`: a list of class `mil_tune`:
 #'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped with an error)}
-#'   \item{folds}{one row a configuration, fold and bags object, with the `metric`, seconds and error}
+#'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds and error}
 #'   \item{best}{the row chosen; `parameters`, a list, for `do.call()`}
 #'   \item{fit}{the refit, or `NULL`}
-#'   `mil_cv()`: a data frame with one row a fold. Every fit draws from a random stream of its own, made from
+#'   `mil_cv()`: a data frame with one row per fold. Every fit draws from a random stream of its own, made from
 #'   the seed, and so does the refit: the number of workers (daemons of mirai, or of a plan of the package future)
 #'   changes nothing.
 #' @seealso [bag_folds()]
@@ -140,7 +140,7 @@ mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL, met
   refit <- check_flag(refit, "refit")
   problems <- check_problems(x)
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
-  if (missing(grid)) stop_fumi("`grid` must be given: a data frame with one configuration a row.")
+  if (missing(grid)) stop_fumi("`grid` must be given: a data frame with one configuration per row.")
   configurations <- check_grid(grid, list(...))
   fitter <- check_fitter(fitter, rlang::caller_env())
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)), drawn)
@@ -222,7 +222,7 @@ check_apart <- function(folds, group, call) {
 # One list of parameters a row.
 check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
-    stop_fumi("`grid` must be a data frame with one configuration a row, not ", describe(grid), ".", call = call)
+    stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid), ".", call = call)
   lapply(seq_len(nrow(grid)), function(i) {
     row <- lapply(grid, function(column) column[[i]])
     c(row[!vapply(row, function(v) is.atomic(v) && anyNA(v), NA)], fixed)

@@ -78,7 +78,7 @@ view_data <- function(fit, b, max_instances, call = rlang::caller_env()) {
                                   view_values(fit, dense_columns(new$x, "`mil_view()`", call), lapply(shown, function(i) column[i])))))
 }
 
-# Fields with one value a bag; a truth that is not known is 2.
+# Fields with one value per bag; a truth that is not known is 2.
 view_bags <- function(b, said, mine, shown) {
   doubles <- function(values, groups) base64_each(groups, function(i) to_bytes(values[i]))
   truth <- if (!is.null(b$truth)) in_user_order(b, ifelse(is.na(b$truth), 2, b$truth))

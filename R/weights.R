@@ -1,6 +1,6 @@
 # What a user knows of bags and of single instances beside the labels.
 
-# One weight a bag in the order of `b$ids`, named by them; NULL as given. Names of other bags do no harm, so that
+# One weight per bag in the order of `b$ids`, named by them; NULL as given. Names of other bags do no harm, so that
 # the weights of all bags serve for some of them.
 check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
   if (is.null(weights)) return(NULL)
@@ -60,7 +60,7 @@ repeat_bags <- function(b, n) {
   b
 }
 
-# One probability an instance, in the user's order, 0.5 for no opinion and 0 in negative bags; NULL as given.
+# One probability per instance, in the user's order, 0.5 for no opinion and 0 in negative bags; NULL as given.
 check_instance_prior <- function(prior, b, n_target, call = rlang::caller_env()) {
   if (is.null(prior)) return(NULL)
   n <- length(b$bag)

@@ -401,7 +401,7 @@ fumi_status dlfumi_confidence(const fumi_data *x, int T, int K, const double *D,
 typedef enum { DD_NOISY_OR, DD_MOST_LIKELY_CAUSE } dd_model;
 typedef enum { DD_FEATURE, DD_SINGLE, DD_FIXED } dd_scale;
 
-/* Instances in any order, with bag[i] in 0 .. n_bags - 1, and a label a bag. A hypothesis is
+/* Instances in any order, with bag[i] in 0 .. n_bags - 1, and a label per bag. A hypothesis is
  * theta = (t, s) for DD_FEATURE, (t, f) with s = f unit for DD_SINGLE, t with s = unit for
  * DD_FIXED. */
 typedef struct {

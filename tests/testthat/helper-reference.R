@@ -1,6 +1,6 @@
 # The paper's equations, transcribed literally: slow, instance by instance, and independent
 # of the package. X is d x N with instances of positive bags first; D is d x (T + M) with
-# target atoms first; A is (T + M) x N; p has one value an instance of a positive bag.
+# target atoms first; A is (T + M) x N; p has one value per instance of a positive bag.
 
 ref_soft <- function(x, l, nonneg = FALSE) {
   soft <- sign(x) * pmax(abs(x) - l, 0)

@@ -115,7 +115,7 @@ mistakes <- function() list(
   quote(mil_roc(predict(fit, b)$.score, label)),
   "`truth` must have one value for each of the 32 scores, not 8.",
   quote(mil_tune(b, dlfumi)),
-  "`grid` must be given: a data frame with one configuration a row.",
+  "`grid` must be given: a data frame with one configuration per row.",
   quote(mil_tune(b, "dlfumy", data.frame(lambda = 1))),
   "`fitter` must be a function that fits a model, not \"dlfumy\".",
   quote(mil_tune(b, dlfumi, data.frame(lambda = 1), folds = 10)),

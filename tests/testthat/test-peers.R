@@ -70,7 +70,7 @@ test_that("peer table: predicts for", {
   }
 })
 
-test_that("peer table: one row a bag", {
+test_that("peer table: one row per bag", {
   predicted <- predict(peer$fit, peer$b, level = "bag")
   expect_equal(predicted$.bag, as.character(1:12))
 })
