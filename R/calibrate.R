@@ -24,7 +24,8 @@
 #'   probability of a bag is not computed from those of its instances.
 #'
 #' A method with a probability model ([diverse_density()], [em_dd()], [dmil()]) keeps the probabilities of its model if
-#' they have a lower Brier score (the mean squared difference from the labels) on these bags than the logistic curve has.
+#' they have a lower Brier score (the mean squared difference from the labels) on these bags than the logistic curve has,
+#' and these bags are not those that the fit was trained on.
 #' Probabilities are those for bags among which positive ones are as frequent as in the training data.
 #'
 #' The random numbers of calibration come from a stream of its own: a fit has the same atoms or weights with it and
@@ -217,7 +218,7 @@ with_calibration <- function(object, scores, source, folds = 0L, why = NULL) {
   model <- probability_curves(object)
   brier <- c(curve = brier_score(bag$own$curve, comparable(object, scores$own), positive),
              model = if (is.null(model)) NA else brier_score(model$bag, scores$raw, positive))
-  kept <- if (isTRUE(brier[["model"]] < brier[["curve"]])) "model" else "curve"
+  kept <- if (source != "in-sample" && isTRUE(brier[["model"]] < brier[["curve"]])) "model" else "curve"
   if (kept == "model") {
     bag$own$curve <- model$bag
     instance$curve <- model$instance
@@ -227,8 +228,8 @@ with_calibration <- function(object, scores, source, folds = 0L, why = NULL) {
   object
 }
 
-without_calibration <- function(object) {
-  object$calibration <- list(source = "none", folds = 0L, why = "it was interrupted", n_bags = 0L, bag = list(),
+without_calibration <- function(object, why = "the fit was interrupted") {
+  object$calibration <- list(source = "none", folds = 0L, why = why, n_bags = 0L, bag = list(),
                              instance = list(), kept = "curve")
   object
 }
@@ -303,6 +304,7 @@ curve_probability <- function(curve, score) inverse_links[[curve$link]](curve$in
 # times a logistic curve, is made from these.
 calibration_of <- function(object) {
   if (!is.null(object$calibration)) return(object$calibration)
+  if (is.null(object$thresholds)) return(without_calibration(object, "`mil_calibrate()` does it")$calibration)
   cut <- object$thresholds
   curve <- if (!is.null(object$logistic)) list(link = "logit", intercept = object$logistic[1], slope = object$logistic[2])
            else probability_curves(object)$instance
@@ -322,9 +324,16 @@ calibrated <- function(object, level, pool, dots, call = rlang::caller_env()) {
        part = if (level == "instance") all$instance else all$bag[[pool]])
 }
 
+check_calibrated <- function(object, what, call) {
+  all <- calibration_of(object)
+  if (all$source == "none")
+    stop_fumi(what, " for a fit that is not calibrated (", all$why, ").", class = "no_threshold", call = call)
+}
+
 # The threshold as given, else that of the calibration.
 model_threshold <- function(object, threshold, level, pool, dots, call = rlang::caller_env()) {
   if (!is.null(threshold)) return(check_number(threshold, "threshold", call = call))
+  check_calibrated(object, "`threshold` must be given", call)
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
     stop_fumi("`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
@@ -336,6 +345,7 @@ model_threshold <- function(object, threshold, level, pool, dots, call = rlang::
 }
 
 model_probability <- function(object, score, level, pool, dots, call = rlang::caller_env()) {
+  check_calibrated(object, "`type` must not be \"prob\"", call)
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
     stop_fumi("`type` must not be \"prob\" for another `detector`, `coding` or `pool` than those that the fit was ",
@@ -363,7 +373,7 @@ print_calibration <- function(x, digits) {
   cat("  threshold:  ", format(usual_threshold(x), digits = digits), " (bag is \"", x$classes[2], "\" above)\n", sep = "")
   cat("  calibrated: ", switch(all$source,
     `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)"),
-    given = paste0("by ", all$n_bags, " bags given"), none = "not, the fit was interrupted",
+    given = paste0("by ", all$n_bags, " bags given"), none = paste0("not (", all$why, ")"),
     paste0("in-sample (", all$why, ")")),
     if (all$kept == "model") "; probabilities of the model", "\n", sep = "")
 }

@@ -7,6 +7,7 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
   missing_ok <- !is.null(object$na_action)
   if (is.data.frame(new_data)) {
     new_data <- plain_frame(new_data)
+    if (is.null(bag) && "bag" %in% setdiff(names(new_data), object$features)) bag <- "bag"
     column <- column_name(new_data, bag, "bag", call)
     if (!is.null(column)) bag <- new_data[[column]]
     x <- frame_features(object, new_data[setdiff(names(new_data), column)], call, name)

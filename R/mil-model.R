@@ -61,11 +61,28 @@ new_mil_model <- function(method, b, ...) {
 
 #' @rdname new_mil_model
 #' @export
-score_instances <- function(object, x, ...) UseMethod("score_instances")
+score_instances <- function(object, x, ...) {
+  check_columns(object, x)
+  UseMethod("score_instances")
+}
 
 #' @rdname new_mil_model
 #' @export
-score_bags <- function(object, x, bag, ...) UseMethod("score_bags")
+score_bags <- function(object, x, bag, ...) {
+  check_columns(object, x)
+  if (missing(bag) || !is.numeric(bag) || length(bag) != ncol(x))
+    stop_fumi("`bag` must be the number of the bag of each of the ", ncol(x), " columns of `x`.")
+  UseMethod("score_bags")
+}
+
+# What a method scores: `predict()` brings data of any shape to it.
+check_columns <- function(object, x, call = rlang::caller_env()) {
+  if (!inherits(object, "mil_model"))
+    stop_fumi("`object` must be a fitted model, not ", describe(object), ".", class = "model", call = call)
+  if (!(is.matrix(x) && is.numeric(x)) && !is_sparse(x) || nrow(x) != object$n_features)
+    stop_fumi("`x` must be a numeric matrix with ", object$n_features, " rows and one column per instance, not ",
+              describe(x), ": `predict()` takes data of other shapes.", class = "type", call = call)
+}
 
 #' @export
 score_bags.default <- function(object, x, bag, ...) pool_codes(score_instances(object, x, ...), bag)

@@ -16,7 +16,7 @@
 #' @param new_data,level as in [predict.mil_model()].
 #' @param type the class with the largest score, or all scores.
 #' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`. `predict()`: a data
-#'   frame with `.bag` and `.pred_class`, or with `.bag` and one column `.score_<class>` a class.
+#'   frame with `.bag` (and `.instance`) and `.pred_class`, or one column `.score_<class>` per class.
 #' @examples
 #' set.seed(1)
 #' x <- matrix(rnorm(360), ncol = 4) + rep(c(3, 0, 0), each = 30)
@@ -119,8 +119,9 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   parts <- lapply(object$fits, one)
   score <- vapply(parts, function(p) p$.score, numeric(nrow(parts[[1]])))
   score <- matrix(score, ncol = length(parts), dimnames = list(NULL, paste0(".score_", names(parts))))
-  if (type == "score") return(data.frame(parts[[1]][".bag"], score, check.names = FALSE))
-  data.frame(parts[[1]][".bag"],
+  id_columns <- setdiff(names(parts[[1]]), ".score")
+  if (type == "score") return(data.frame(parts[[1]][id_columns], score, check.names = FALSE))
+  data.frame(parts[[1]][id_columns],
              .pred_class = factor(names(parts)[max.col(score, "first")], levels = names(parts)))
 }
 

@@ -22,7 +22,8 @@
 #'   [sub_ace()] with the target atoms; `background =`, the background instances
 #'   ([bags()]: those of the negative bags) or [background_stats()] for the latter; `coding_steps =`, a fixed number of gradient steps
 #'   instead of codes computed to convergence.
-#' @param bag bag ids for data that don't carry them: a vector, or the name of a column.
+#' @param bag bag ids for data that don't carry them: a vector, or the name of a column; by default the column `bag` of a
+#'   data frame, unless it is a feature.
 #' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. By default the method says
 #'   how it scores a bag: [miles()], [dmil()], [diverse_density()] and [mmdl()] with `bag_route = TRUE` have a
 #'   function of bags, all others take the largest score, which tends to be larger the more instances a bag has: where

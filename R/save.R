@@ -45,6 +45,9 @@ deepest <- 16
 mil_save <- function(object, file) {
   check_file_name(file)
   validate_model(object)
+  if (inherits(object, "mil_model") && is.null(model_rules[[object$method]]))
+    stop_fumi("`object` must be a fit of a method of this package, not of class ", class(object)[1],
+              ": `saveRDS()` keeps it.", class = "model")
   payload <- unlist(encode(object, "object", 1, rlang::current_env()))
   write_whole(file, header_bytes(payload), payload)
   invisible(file)

@@ -6,7 +6,8 @@
 #'   they come from: one value per bag, in the order of the bags or named by them. Bags of one group resemble each
 #'   other, so a fit that was trained on some of them does better on the rest than it will on new groups.
 #' @return An integer vector, one fold per bag, named by the bags. Positive and negative bags are each
-#'   spread evenly over the folds, at random; with `group`, as evenly as whole groups allow.
+#'   spread evenly over the folds, at random; with `group`, as evenly as whole groups allow. Bags with the same
+#'   instances, such as the copies of a bootstrap, are a group.
 #' @seealso [mil_cv()], [mil_tune()]
 #' @examples
 #' set.seed(1)
@@ -26,6 +27,7 @@ draw_folds <- function(b, k, name, group = NULL, call = rlang::caller_env()) {
   if (k > fewest)
     stop_fumi("`", name, "` must be at most the number of bags of each label (", sum(b$label), " positive, ",
               sum(!b$label), " negative), not ", k, ".", call = call)
+  if (is.null(group)) group <- equal_bags(b)
   if (!is.null(group)) return(stats::setNames(draw_group_folds(b$label, k, group, name, call), b$ids))
   fold <- integer(length(b))
   for (label in c(TRUE, FALSE)) {
@@ -33,6 +35,14 @@ draw_folds <- function(b, k, name, group = NULL, call = rlang::caller_env()) {
     fold[of_label[sample.int(length(of_label))]] <- rep_len(seq_len(k), length(of_label))
   }
   stats::setNames(fold, b$ids)
+}
+
+# A group for each bag, where some bags have the same instances: copies in training and test would flatter every
+# method. NULL where all differ.
+equal_bags <- function(b) {
+  mixture <- signif(drop(cross(b$x, cos(seq_len(nrow(b$x))))), 10)
+  group <- unname(vapply(split(mixture, b$bag), function(values) paste(sort(values), collapse = " "), ""))
+  if (anyDuplicated(group)) as.character(match(group, group))
 }
 
 check_group <- function(group, b, call = rlang::caller_env()) {
@@ -56,7 +66,7 @@ draw_group_folds <- function(label, k, group, name, call) {
   }
   stop_fumi("`", name, "` must be such that each fold can have positive and negative bags of groups of its own, but ", k,
             " is too large for ", sum(count[, 1] > 0), " groups with positive and ", sum(count[, 2] > 0),
-            " with negative bags.", call = call)
+            " with negative bags (bags with the same instances are a group).", call = call)
 }
 
 place_groups <- function(share, k) {
