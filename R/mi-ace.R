@@ -1,7 +1,8 @@
-#' MI-ACE and MI-SMF: one target signature for a matched detector
+#' MI-ACE and MI-SMF: target signatures for a matched detector
 #'
 #' Finds the signature whose adaptive cosine estimator (ACE), or spectral matched filter (SMF), is
-#' largest on the best instance of each positive bag and smallest on the negative bags.
+#' largest on the best instance of each positive bag and smallest on the negative bags; or several signatures,
+#' for targets of several kinds.
 #'
 #' @details
 #' With \eqn{\hat x} the instance less the mean of the negative bags, whitened by their covariance (see
@@ -19,26 +20,58 @@
 #' default here is the ridge of [background_stats()]. And it compares the starts of MI-SMF before it brings
 #' them to norm 1, here after.
 #'
+#' @section Several signatures:
+#' With `n_target` > 1 (multi-target MI-ACE and MI-SMF), each positive bag belongs to the signature that is largest on
+#' it, and signature \eqn{t} maximises
+#' \deqn{\mathrm{mean}_{j \in W_t} \max_{i \in j} s_t'\hat x_i -
+#'   \mathrm{mean}_{j:\,Y_j = 0} \mathrm{mean}_{i \in j} s_t'\hat x_i - \alpha\, \mathrm{mean}_{l \ne t} s_l's_t}
+#' over the bags \eqn{W_t} that it won. Signatures are updated one after the other. One that wins no bag is dropped,
+#' which ends its pass. Starts are chosen one after the other among the instances, or centres: each is the one with which
+#' the set has the largest mean over positive bags of the best score, less the mean of the best scores of negative
+#' instances, less `alpha` times its mean cosine with those chosen before. The objective in [loss_path()] is the mean over
+#' signatures of the objective above, taken over all positive bags.
+#'
+#' The score is the largest over the signatures. The maximum of several statistics is larger by chance than one of them,
+#' so there are more false alarms at the same threshold; thresholds and probabilities of a fit are calibrated for the
+#' maximum, but the price remains: detection at a given rate of false alarms falls when there are more
+#' signatures than kinds of targets. `alpha` pushes signatures apart even where there is one kind only, and one may end up on
+#' background: look at `bags_won`, and let [mil_tune()] choose `n_target` and `alpha`.
+#'
+#' The released code of the multi-target method is departed from in four ways. To assign bags, it compares maxima over
+#' pairs of instances and signatures that are no signature's own, so that mostly the first one wins every bag; here each
+#' signature's own maximum counts. It stops when differences between choices sum to 0, here when a choice comes back. Its start
+#' compares a candidate with the first instance of a chosen instance's bag, here with the chosen instance. And its first
+#' start does not look at the negative bags.
+#'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
 #' @inheritParams background_stats
 #' @param x,... the data: [bags()], or what [bags()] takes.
+#' @param n_target number of signatures.
+#' @param alpha for several signatures, the weight of the term that pushes them apart, 0 or more.
 #' @param type `"ace"`, or `"smf"`, which also counts how strong an instance is.
 #' @param init the start: `"instances"`, the instance of a positive bag with the largest objective;
-#'   `"kmeans"`, the k-means centre of those instances with the largest objective.
+#'   `"kmeans"`, the k-means centre of those instances with the largest objective; for several signatures, as said below.
 #' @param n_clusters for `init = "kmeans"`: the number of centres, at most one an instance.
 #' @param max_iter largest number of steps.
 #' @param normalize `"none"` takes instances as they are, `"unit"` brings each to norm 1 first.
-#' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()` gives the
-#'   signature, of norm 1, on the scale of the data less the background mean; [ace()] takes the model as
-#'   its target. Further
+#' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()` gives one row
+#'   per signature, of norm 1, on the scale of the data less the background mean; [ace()], or [sub_ace()] for several
+#'   signatures, takes the model as its target. Further
 #'   \item{background}{the [background_stats()] of the negative bags}
-#'   \item{objective}{one row a step; see [loss_path()]}
-#'   \item{selected}{the instance chosen in each positive bag, as its number in the order given}
+#'   \item{objective}{one row per step; see [loss_path()]}
+#'   \item{selected}{the instance chosen in each positive bag, as its number in the order given; with several signatures
+#'     by the one that won the bag}
+#'   \item{n_target, n_dropped}{the number of signatures, and how many were dropped}
+#'   \item{bags_won}{the number of positive bags that each signature won}
 #'   \item{n_iter, stop_reason}{how it ended: `"converged"` or `"max_iter"`}
 #' @references Zare, A., Jiao, C. and Glenn, T. (2018). Discriminative multiple instance hyperspectral
 #'   target characterization. *IEEE Transactions on Pattern Analysis and Machine Intelligence*, 40(10),
 #'   2342--2354.
+#'
+#'   Meerdink, S., Bocinsky, J., Zare, A., Kroeger, N., McCurley, C., Shats, D. and Gader, P. (2022). Multitarget
+#'   multiple-instance learning for hyperspectral target detection. *IEEE Transactions on Geoscience and Remote
+#'   Sensing*, 60, 1--14.
 #' @seealso [ace()], [background_stats()]
 #' @examples
 #' set.seed(1)
@@ -47,15 +80,18 @@
 #' fit
 #' sum(coef(fit)^2)
 #' mil_roc(fit, b)
+#' mi_ace(b, n_target = 2)$bags_won
 #' @export
-mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans"),
-                   n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
+mi_ace <- function(x, ..., n_target = 1, alpha = 1, type = c("ace", "smf"),
+                   init = c("instances", "kmeans"), n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
                    ridge = 1e-2, energy = 0.95, bag_weights = NULL, max_iter = 1000, normalize = c("none", "unit"),
                    calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
-  spec <- list(type = check_choice(type, c("ace", "smf"), "type"),
+  spec <- list(n_target = check_count(n_target, "n_target"),
+               alpha = check_number(alpha, "alpha", min = 0),
+               type = check_choice(type, c("ace", "smf"), "type"),
                init = check_choice(init, c("instances", "kmeans"), "init"),
                n_clusters = check_count(n_clusters, "n_clusters"),
                whitener = check_choice(whitener, whiteners, "whitener"),
@@ -69,7 +105,7 @@ mi_ace <- function(x, ..., type = c("ace", "smf"), init = c("instances", "kmeans
   spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
   fit <- mi_ace_bridge(b, spec, progress)
   with_given(calibrate_fit(fit, b, spec$calibrate, function(b) mi_ace_bridge(b, spec, FALSE),
-                           work = length(b$x) * (b$n_positive + min(dim(b$x))), progress), given)
+                           work = as.double(length(b$x)) * (spec$n_target * b$n_positive + min(dim(b$x))), progress), given)
 }
 
 mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -85,20 +121,30 @@ mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   bar$tick("whitened")
   start <- mi_ace_start(problem, draws, spec, call)
   bar$tick("start chosen")
-  fit <- mi_ace_ascend(start, problem, spec$max_iter)
-  bar$tick("signature found")
-  target <- unwhiten(fit$target, background)
+  fit <- mi_ace_ascend(start, problem, spec$max_iter, spec$alpha)
+  bar$tick("signatures found")
+  new_mi_ace(fit, background, b, spec)
+}
+
+new_mi_ace <- function(fit, background, b, spec) {
+  n_target <- ncol(fit$targets)
+  names <- paste0("target", seq_len(n_target))
+  signature <- apply(fit$targets, 2, function(w) {
+    s <- unwhiten(w, background)
+    s / sqrt(sum(s^2))
+  })
   chosen <- stats::setNames(b$order[fit$selected], b$ids[b$bag[fit$selected]])
   new_mil_model(
     "mi_ace", b,
-    dictionary = matrix(target / sqrt(sum(target^2)), dimnames = list(b$features, "target1")),
-    n_target = 1L, background = background, objective = fit$objective, n_iter = fit$n_iter,
-    stop_reason = fit$stop_reason, starts = list(fit$objective), normalize = spec$normalize,
+    dictionary = matrix(signature, ncol = n_target, dimnames = list(b$features, names)), n_target = n_target,
+    n_dropped = spec$n_target - n_target, bags_won = stats::setNames(tabulate(fit$winner, n_target), names),
+    background = background, objective = fit$objective, n_iter = fit$n_iter, stop_reason = fit$stop_reason,
+    starts = list(fit$objective), normalize = spec$normalize,
     selected = chosen[intersect(in_user_order(b, b$ids[b$bag]), names(chosen))], spec = spec)
 }
 
-# Whitened instances of positive bags, their bags and the shares of these, and mean_j mean_i of the negative
-# bags, in means that count the `copies` of each bag.
+# Whitened instances of positive and of negative bags, the bags and the shares of the former, and mean_j mean_i of the
+# latter, in means that count the `copies` of each bag.
 mi_ace_problem <- function(x, b, background, type, copies, call) {
   w <- mi_ace_whiten(x, background, type)
   positive <- seq_len(ncol(x)) <= b$n_positive
@@ -106,7 +152,8 @@ mi_ace_problem <- function(x, b, background, type, copies, call) {
   share <- copies[bag] / (tabulate(bag)[bag] * sum(copies[!b$label]))
   problem <- list(positive = w[, positive, drop = FALSE], bag = b$bag[positive],
                   share = (copies / sum(copies[b$label]))[b$label],
-                  negative = drop(w[, !positive, drop = FALSE] %*% share))
+                  others = w[, !positive, drop = FALSE], other_share = share)
+  problem$negative <- drop(problem$others %*% share)
   if (all(problem$positive == 0))
     stop_fumi("`x` must have instances of positive bags that the whitener can tell from the mean of the ",
               "negative bags.", class = "scale", call = call)
@@ -127,10 +174,21 @@ unwhiten <- function(w, background) {
 
 # ---- start -----------------------------------------------------------------------------
 
+# Signatures in columns, one chosen after the other. DEVIATES D12: compared with the chosen ones themselves, and by the
+# negative bags from the first on.
 mi_ace_start <- function(problem, draws, spec, call) {
   candidates <- if (spec$init == "kmeans") whitened_centres(problem$positive, draws, call) else problem$positive
   candidates <- unit_columns(candidates[, colSums(candidates^2) > 0, drop = FALSE])
-  candidates[, which.max(candidate_values(candidates, problem))]
+  if (ncol(candidates) < spec$n_target)
+    stop_fumi("`n_target` must be at most the number of ", if (spec$init == "kmeans") "centres" else "instances",
+              " to start from (", ncol(candidates), "), not ", spec$n_target, ".", call = call)
+  chosen <- integer()
+  for (t in seq_len(spec$n_target)) {
+    value <- candidate_values(candidates, problem, candidates[, chosen, drop = FALSE], spec$alpha)
+    value[chosen] <- -Inf
+    chosen <- c(chosen, which.max(value))
+  }
+  candidates[, chosen, drop = FALSE]
 }
 
 whitened_centres <- function(w, draws, call) {
@@ -139,44 +197,81 @@ whitened_centres <- function(w, draws, call) {
   clusters$centres[, seq_len(clusters$n_distinct), drop = FALSE]
 }
 
-# The objective of each column, a few hundred at a time, so that no N x N matrix is made.
-candidate_values <- function(candidates, problem) {
+# The objective of each column beside those that are chosen, a few hundred at a time, so that no N x N matrix is made.
+candidate_values <- function(candidates, problem, chosen = candidates[, 0, drop = FALSE], alpha = 0) {
   value <- numeric(ncol(candidates))
+  first <- ncol(chosen) == 0
+  known <- if (!first) lapply(problem[c("positive", "others")], function(z) row_max(crossprod(z, chosen)))
+  with_known <- function(z, j, known) {
+    score <- crossprod(z, candidates[, j, drop = FALSE])
+    if (first) score else pmax(score, known)
+  }
   for (j in split(seq_along(value), (seq_along(value) - 1) %/% 256)) {
-    cosine <- crossprod(problem$positive, candidates[, j, drop = FALSE])
+    cosine <- with_known(problem$positive, j, known$positive)
     best <- vapply(split(seq_along(problem$bag), problem$bag), function(i)
       apply(cosine[i, , drop = FALSE], 2, max), numeric(length(j)))
-    value[j] <- drop(matrix(best, length(j)) %*% problem$share) - drop(crossprod(candidates[, j, drop = FALSE], problem$negative))
+    off <- if (first) crossprod(candidates[, j, drop = FALSE], problem$negative)
+           else crossprod(with_known(problem$others, j, known$others), problem$other_share) +
+             alpha * rowMeans(crossprod(candidates[, j, drop = FALSE], chosen))
+    value[j] <- drop(matrix(best, length(j)) %*% problem$share) - drop(off)
   }
   value
 }
 
+row_max <- function(x) Reduce(pmax, lapply(seq_len(ncol(x)), function(k) x[, k]))
+
 # ---- ascent ----------------------------------------------------------------------------
 
-# The best instance of each positive bag for `target`, the first of equals, and the objective.
-mi_ace_select <- function(target, problem) {
-  score <- drop(crossprod(problem$positive, target))
-  best <- order(match(problem$bag, unique(problem$bag)), -score)
-  best <- best[!duplicated(problem$bag[best])]
-  list(selected = best, objective = sum(problem$share * score[best]) - sum(target * problem$negative))
+# Of each target (column), the best instance of each positive bag, the first of equals, and the objective over all of
+# them; and the target that wins each bag, by its own maximum (DEVIATES D12).
+mi_ace_select <- function(targets, problem, alpha = 0) {
+  score <- crossprod(problem$positive, targets)
+  bag <- match(problem$bag, unique(problem$bag))
+  best <- lapply(seq_len(ncol(targets)), function(t) {
+    ranked <- order(bag, -score[, t])
+    ranked[!duplicated(bag[ranked])]
+  })
+  value <- vapply(seq_along(best), function(t) score[best[[t]], t], numeric(length(best[[1]])))
+  value <- matrix(value, ncol = ncol(targets))
+  alike <- crossprod(targets)
+  diag(alike) <- 0
+  list(selected = do.call(cbind, best), winner = max.col(value, "first"),
+       objective = drop(problem$share %*% value - problem$negative %*% targets) -
+         alpha * rowSums(alike) / max(1, ncol(targets) - 1))
 }
 
-mi_ace_ascend <- function(target, problem, max_iter) {
-  now <- mi_ace_select(target, problem)
-  path <- now$objective
-  seen <- character()
-  while (length(seen) < max_iter) {
-    key <- paste(now$selected, collapse = " ")
-    if (key %in% seen) break
-    seen <- c(seen, key)
-    direction <- drop(problem$positive[, now$selected, drop = FALSE] %*% problem$share) - problem$negative
+# Each target as the maximiser for its choice, beside the others as they are now. One that wins no bag is dropped, and
+# those after it stay.
+mi_ace_pass <- function(targets, now, problem, alpha) {
+  for (t in seq_len(ncol(targets))) {
+    won <- now$winner == t
+    if (!any(won)) return(targets[, -t, drop = FALSE])
+    share <- problem$share[won] / sum(problem$share[won])
+    direction <- drop(problem$positive[, now$selected[won, t], drop = FALSE] %*% share) - problem$negative
+    if (ncol(targets) > 1) direction <- direction - alpha * rowMeans(targets[, -t, drop = FALSE])
     norm <- sqrt(sum(direction^2))
-    if (norm > 0) target <- direction / norm        # otherwise every target is as good
-    now <- mi_ace_select(target, problem)
-    path <- c(path, now$objective)
+    if (norm > 0) targets[, t] <- direction / norm      # otherwise every target is as good
   }
-  list(target = target, selected = now$selected, n_iter = length(seen),
-       stop_reason = if (length(seen) < max_iter) "converged" else "max_iter",
+  targets
+}
+
+# Ends when a choice comes back (DEVIATES D12), for several targets after the pass that follows, as the released code does.
+mi_ace_ascend <- function(targets, problem, max_iter, alpha = 0) {
+  now <- mi_ace_select(targets, problem, alpha)
+  path <- mean(now$objective)
+  seen <- character()
+  back <- FALSE
+  while (!back && length(path) <= max_iter) {
+    key <- paste(c(ncol(targets), now$selected), collapse = " ")
+    back <- key %in% seen
+    if (back && ncol(targets) == 1) break
+    seen <- c(seen, key)
+    targets <- mi_ace_pass(targets, now, problem, alpha)
+    now <- mi_ace_select(targets, problem, alpha)
+    path <- c(path, mean(now$objective))
+  }
+  list(targets = targets, winner = now$winner, selected = now$selected[cbind(seq_along(now$winner), now$winner)],
+       n_iter = length(path) - 1L, stop_reason = if (back) "converged" else "max_iter",
        objective = data.frame(iteration = seq_along(path) - 1L, objective = path))
 }
 
@@ -186,13 +281,43 @@ mi_ace_ascend <- function(target, problem, max_iter) {
 score_instances.mi_ace <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
   x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
-  basis <- target_basis(unname(object$dictionary), object$background, FALSE)
-  if (object$spec$type == "ace") return(by_block(x, object$background, basis, colSums))
-  # s'x, with s the whitened target of norm 1
-  filter <- whiten(centre(x, object$background$mean), object$background)
-  drop(crossprod(filter, basis))
+  # whitened targets of norm 1, without those that the whitener cannot see
+  basis <- do.call(cbind, lapply(seq_len(object$n_target), function(t)
+    target_basis(unname(object$dictionary[, t, drop = FALSE]), object$background, FALSE)))
+  if (ncol(basis) == 0) return(numeric(ncol(x)))
+  if (object$spec$type == "ace") return(by_block(x, object$background, basis, function(cosine) row_max(t(cosine))))
+  row_max(crossprod(whiten(centre(x, object$background$mean), object$background), basis))       # s'x
 }
 
 #' @rdname mil_model-methods
 #' @export
 coef.mi_ace <- function(object, ...) t(validate_model(object)$dictionary)
+
+#' Plots of the signatures of MI-ACE and MI-SMF
+#'
+#' @param x a fit made by [mi_ace()].
+#' @param what `"signatures"`: the signatures as images, each on limits symmetric about 0, or as curves if instances are
+#'   no images. `"objective"` and `"bag"` as in [plot.dlfumi()].
+#' @param new_data,bag for `"bag"`: [bags()] (a fit keeps no training data) and the id or number of
+#'   the bag.
+#' @param ... for `"bag"`, passed to [predict.mil_model()].
+#' @return The fit, invisibly.
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
+#' plot(mi_ace(b, n_target = 2))
+#' @export
+plot.mi_ace <- function(x, what = c("signatures", "objective", "bag"), ..., new_data = NULL, bag = 1) {
+  what <- check_choice(what, c("signatures", "objective", "bag"), "what")
+  if (what != "bag") check_dots_empty(..., known = names(formals()))
+  validate_model(x, "x")
+  switch(what, signatures = plot_signatures(x), objective = plot_objective(x), bag = plot_bag(x, new_data, bag, ...))
+  invisible(x)
+}
+
+plot_signatures <- function(x) {
+  if (is.null(x$image_dim)) return(draw_feature_curves(x$dictionary, target_colour, "target signatures"))
+  draw <- lapply(seq_len(x$n_target), function(t) function()
+    draw_picture(x$dictionary[, t], x$image_dim, paste("target", t), target_colour, 2))
+  picture_grid(rep(1, x$n_target), draw)
+}

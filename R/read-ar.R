@@ -100,7 +100,7 @@ overlaps <- function(to, from) {
 # The grey levels of a BMP file, in [0, 1], row 1 at the top. Every number that the
 # file gives is held against the bytes that are there before it is used.
 read_bmp <- function(path, call = rlang::caller_env()) {
-  bytes <- read_bytes(path, call)
+  bytes <- read_bytes(path, call, stop_bmp, least = 54)
   header <- read_bmp_header(bytes, path, call)
   pixels <- matrix(bytes[header$offset + seq_len(header$stride * header$height)], header$stride)
   pixels <- as.integer(pixels[seq_len(header$width * header$bits / 8), ])
@@ -115,15 +115,16 @@ read_bmp <- function(path, call = rlang::caller_env()) {
 max_bmp_bytes <- 2^23
 max_bmp_side <- 4096
 
-read_bytes <- function(path, call) {
+# `refuse`: the error of a file that is not of its kind; `least`: the bytes of a header.
+read_bytes <- function(path, call, refuse, least) {
   size <- file.size(path)
-  if (dir.exists(path) || is.na(size)) stop_bmp(path, call, "it cannot be read")
+  if (dir.exists(path) || is.na(size)) refuse(path, call, "it cannot be read")
   if (size > max_bmp_bytes)
-    stop_bmp(path, call, "it has %.0f bytes, more than the %.0f allowed", size, max_bmp_bytes)
+    refuse(path, call, "it has %.0f bytes, more than the %.0f allowed", size, max_bmp_bytes)
   bytes <- tryCatch(suppressWarnings(readBin(path, raw(), size)),
-                    error = function(e) stop_bmp(path, call, "it cannot be read"))
-  if (length(bytes) < 54)
-    stop_bmp(path, call, "it has %.0f bytes, fewer than the 54 of a header", length(bytes))
+                    error = function(e) refuse(path, call, "it cannot be read"))
+  if (length(bytes) < least)
+    refuse(path, call, "it has %.0f bytes, fewer than the %.0f of a header", length(bytes), least)
   bytes
 }
 

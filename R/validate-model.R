@@ -170,8 +170,9 @@ model_rules <- list(
     member_rules(m, function(s) list(dictionary = a_matrix(d), n_target = count(1, ncol(s$dictionary) - 1)))),
   e_fumi = function(m, d) dictionary_rules(m, d),
   mi_ace = function(m, d) c(
-    list(normalize = one_of(c("unit", "none")), dictionary = a_matrix(d, 1), n_target = count(1, 1),
-         `spec$type` = one_of(c("ace", "smf"))),
+    list(normalize = one_of(c("unit", "none")), dictionary = a_matrix(d),
+         n_target = count(ncol(m$dictionary), ncol(m$dictionary)), n_dropped = optional(count()),
+         bags_won = optional(numbers(m$n_target)), `spec$type` = one_of(c("ace", "smf"))),
     background_rules(m, d)),
   dmil = function(m, d) {
     atoms <- function(s)

@@ -23,7 +23,7 @@ method_parameters <- list(
   miles = list(positive = c("sigma", "cost"), choice = "normalize", flag = "progress"),
   e_fumi = list(count = c("n_target", "n_background", "max_iter", "n_start"), positive = c("alpha", "beta", "prune"),
                 number = c("u", "gamma", "tol"), choice = "normalize", flag = "progress"),
-  mi_ace = list(count = c("n_clusters", "max_iter"), positive = c("ridge", "energy"),
+  mi_ace = list(count = c("n_target", "n_clusters", "max_iter"), positive = c("ridge", "energy"), number = "alpha",
                 choice = c("type", "init", "whitener", "normalize"), flag = "progress"),
   mmdl = list(count = c("n_clusters", "max_iter", "n_start"), positive = c("rho", "sigma", "cost", "negative_weight"),
               choice = c("normalize", "combine"), flag = c("assign0", "resample", "bag_route", "progress")),

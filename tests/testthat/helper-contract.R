@@ -12,6 +12,7 @@ mil_methods <- list(
   e_fumi = function(b, ...) e_fumi(b, ...),
   mi_ace = function(b, ...) mi_ace(b, ...),
   mi_smf = function(b, ...) mi_ace(b, ..., type = "smf"),
+  mi_ace_several = function(b, ...) mi_ace(b, ..., n_target = 2, alpha = .2),
   mmdl = function(b, ...) mmdl(b, ...),
   mmdl_published = function(b, ...) mmdl(b, ..., assign0 = TRUE, resample = FALSE),
   sil = function(b, ...) sil(b, ...))
@@ -190,7 +191,7 @@ changed_parameters <- local({
        miles = list(sigma = 2, cost = 3, bag_weights = rep(1:2, 20), normalize = "none"),
        e_fumi = list(n_target = 2, n_background = 2, u = .02, alpha = 1, gamma = 1, beta = 20, max_iter = 3, tol = .1, n_start = 2,
                      normalize = "none"),
-       mi_ace = c(mi_ace, type = "smf", init = "kmeans"), mi_smf = mi_ace,
+       mi_ace = c(mi_ace, n_target = 2, type = "smf", init = "kmeans"), mi_smf = mi_ace, mi_ace_several = c(mi_ace, init = "kmeans"),
        mmdl = c(mmdl, assign0 = TRUE, resample = FALSE), mmdl_published = mmdl,
        sil = list(classifier = "svm", cost = 3, bag_weights = rep(1:2, 20), normalize = "none"))
 })
