@@ -228,7 +228,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
 # Multiplications of a fit: codes by gradient steps, and sums for the atoms.
 dlfumi_work <- function(b, spec, fit) {
   n_atoms <- spec$n_target + spec$n_background
-  length(b$bag) * n_atoms * (4 * nrow(b$x) + 2 * spec$control$inner * n_atoms) * fit$n_iter * spec$n_start
+  as.numeric(length(b$bag)) * n_atoms * (4 * nrow(b$x) + 2 * spec$control$inner * n_atoms) * fit$n_iter * spec$n_start
 }
 
 # The same fit to some of the bags, with what is known of these.

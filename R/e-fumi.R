@@ -97,7 +97,7 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
   fit <- e_fumi_bridge(b, spec, progress)
   n_atoms <- n_target + spec$n_background
   fit <- calibrate_fit(fit, b, spec$calibrate, function(b) e_fumi_bridge(b, spec, FALSE),
-                       work = length(b$bag) * n_atoms * (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
+                       work = as.numeric(length(b$bag)) * n_atoms * (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
   with_given(fit, given)
 }
 

@@ -310,3 +310,30 @@ test_that("models of version 0.1.0 score and classify as they did, and give prob
   expect_identical(mil_load("golden-0.1.0-dmil.fumi"), golden$fits$dmil)
   expect_identical(mil_load("golden-0.1.0-one-vs-rest.fumi"), golden$fits$one_vs_rest)
 })
+
+test_that("a probability model is kept only by bags that it has not seen", {
+  set.seed(11)
+  b <- noise_bags(6)
+  fit <- em_dd(b, n_start = 3)
+  expect_identical(fit$calibration$source, "in-sample")
+  expect_identical(fit$calibration$kept, "curve")
+})
+
+test_that("a fit that nobody calibrated says so", {
+  b <- noise_bags(20)
+  fit <- new_mil_model("nobody", b)
+  expect_output(print(fit), "not (`mil_calibrate()` does it)", fixed = TRUE)
+  registerS3method("score_instances", "nobody", function(object, x, ...) colSums(x), envir = asNamespace("fumi"))
+  expect_error(predict(fit, b, type = "class"), "mil_calibrate", class = "fumi_error_no_threshold")
+  expect_error(predict(fit, b, type = "prob"), "mil_calibrate", class = "fumi_error_no_threshold")
+  expect_error(mil_save(fit, tempfile()), "saveRDS", class = "fumi_error_model")
+})
+
+test_that("what a method scores is one column per instance", {
+  b <- noise_bags(20)
+  fit <- sil(b, calibrate = 0)
+  expect_error(score_instances(fit, as.matrix(b)), "one column per instance", class = "fumi_error_type")
+  expect_error(score_instances(fit, b), "`predict\\(\\)` takes", class = "fumi_error_type")
+  expect_error(score_bags(fit, b$x), "`bag` must be the number", class = "fumi_error")
+  expect_identical(unname(score_bags(fit, b$x, b$bag)), predict(fit, b, level = "bag")$.score[match(b$ids, predict(fit, b, level = "bag")$.bag)])
+})

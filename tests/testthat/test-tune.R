@@ -233,3 +233,16 @@ test_that("the picture of a search is drawn", {
   expect_true("C_segments" %in% picture$calls)
   expect_equal(picture$left_changed, character())
 })
+
+test_that("copies of a bag are in one fold, so that a bootstrap of noise is noise", {
+  set.seed(9)
+  b <- bags(matrix(rnorm(30 * 4 * 5), ncol = 5), rep(1:30, each = 4), rep(0:1, 15))
+  copies <- b[sample(30, replace = TRUE)]
+  fold <- bag_folds(copies, 3)
+  origin <- sub("[.][0-9]+$", "", names(fold))
+  expect_true(anyDuplicated(origin) > 0)
+  expect_true(all(tapply(fold, origin, function(f) length(unique(f))) == 1))
+  expect_null(equal_bags(b))
+  auc <- replicate(6, mean(mil_cv(b[sample(30, replace = TRUE)], miles)$metric))
+  expect_lt(abs(mean(auc) - 0.5), 0.2)
+})
