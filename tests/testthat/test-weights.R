@@ -235,7 +235,7 @@ test_that("an interrupt gives the last whole iteration with weights and a prior"
   first <- dlfumi_starts(b, scale, spec, start, NULL)[[1]]
   run <- function(n, report)
     dlfumi_run(b, scale, first, c(spec, list(control = dlfumi_control(max_iter = n, tol = 0))), report, NULL)
-  stopped <- run(30, function(it, objective) if (it == 3) stop("now"))
+  stopped <- run(30, function(it, objective) if (it == 3) rlang::interrupt())
   whole <- run(3, NULL)
   expect_identical(stopped$stop_reason, "interrupt")
   expect_equal(stopped[c("dictionary", "p", "n_iter")], whole[c("dictionary", "p", "n_iter")])

@@ -26,7 +26,7 @@ test_that("instances are scored by a fit to all other bags", {
   weights <- stats::setNames(as.numeric(seq_along(b$ids)), b$ids)
   prior <- rep(c(.2, .9), length.out = b$n_positive)
   spec <- list(n_target = 2, n_background = 3, lambda = .01, beta = 1, gamma = .1, psi = 2, weight = unname(weights)[b$bag],
-                 normalize = "unit", nonneg = "none", control = dlfumi_control("exact", max_iter = 3))
+                 noise = "white", normalize = "unit", nonneg = "none", control = dlfumi_control("exact", max_iter = 3))
   set.seed(3)
   score <- score_unseen(b, unseen, spec, prior, rlang::current_env())
   others <- b[-c(2, 5)]
