@@ -16,11 +16,12 @@
  *   v_i = 2 beta w_i c_ik |r+_i|^2 / |r-_i|^4 in positive bags, -2 rho c_ik in negative ones
  *
  * MIHE_LITERAL does what the released code does. MIHE_FAST differs in three ways.
- * DEVIATES D13: codes are the exact minimisers of 1/2 |x - D a|^2 + lambda |a|_1, each from the code
- * before; the released code makes 100 ISTA steps from least squares with lambda as the threshold.
- * DEVIATES D14: an atom of norm 1 moves along the sphere, by twice its last move, halved until J falls,
- * and stays where it was if J is higher with the new codes; the released code makes
- * up to 19 steps of one length and brings the atom to norm 1 afterwards.
+ * DEVIATES D13: codes are the exact minimisers of 1/2 |x - D a|^2 + lambda |a|_1, each from the
+ * code before; the released code makes 100 ISTA steps from least squares with lambda as the
+ * threshold.
+ * DEVIATES D14: an atom of norm 1 moves along the sphere, by twice its last move, halved until J
+ * falls, and stays where it was if J is higher with the new codes; the released code makes up to 19
+ * steps of one length and brings the atom to norm 1 afterwards.
  * DEVIATES D15, both: the dictionary with the lowest J is returned, not the last one. */
 #include "core.h"
 
@@ -191,8 +192,8 @@ static const double *part_gram(const mihe_work *f, const mihe_part *p) {
   return fumi_ccol(f->G, f->par->K, p->k0) + p->k0;
 }
 
-/* The inverse of a Gram matrix that is not near a singular one, and what ISTA needs of it: eta = .99 / lambda_max(G) and
- * I - eta G. */
+/* The inverse of a Gram matrix that is not near a singular one, and what ISTA needs of it:
+ * eta = .99 / lambda_max(G) and I - eta G. */
 static fumi_status part_use(mihe_work *f, mihe_part *p) {
   const int K = f->par->K, n = p->n;
   const double *G = part_gram(f, p);
@@ -234,7 +235,8 @@ static void code_ista(const mihe_work *f, const mihe_part *p, mihe_worker *v, in
   }
 }
 
-/* The minimiser if no code is 0 and none changes its sign: a = G^-1 (b - lambda sign(a)). 0: it is not. */
+/* The minimiser if no code is 0 and none changes its sign: a = G^-1 (b - lambda sign(a)). 0:
+ * it is not. */
 static int code_dense(const mihe_work *f, const mihe_part *p, mihe_worker *v, const double *b,
                       double *code) {
   const int n = p->n;
@@ -272,7 +274,8 @@ static void code_lasso(const mihe_work *f, const mihe_part *p, mihe_worker *v, i
   memcpy(code, v->lasso.a, bytes);
 }
 
-/* Least squares with the sum 1 on the n kept atoms, into v->cross: 0 if they depend on each other. */
+/* Least squares with the sum 1 on the n kept atoms, into v->cross: 0 if they depend on each
+ * other. */
 static int sum_to_one(const mihe_work *f, const mihe_part *p, mihe_worker *v, int n,
                       const double *b) {
   const double *G = part_gram(f, p);
@@ -362,8 +365,8 @@ static void code_task(void *ctx, int thread, int group, int j) {
         product(f->par->T, fumi_ccol(f->trial.A, f->par->K, i), fumi_ccol(f->B, f->par->K, i));
 }
 
-/* f->trial: the codes of all instances on D. The fast variant starts from those of f->now, and those on D-
- * stay where only a target atom has moved. */
+/* f->trial: the codes of all instances on D. The fast variant starts from those of f->now, and
+ * those on D- stay where only a target atom has moved. */
 static fumi_status code(mihe_work *f, int background) {
   const int K = f->par->K, M = f->par->M;
   const size_t N = (size_t)f->x->N, size = sizeof(double);
@@ -388,13 +391,15 @@ static void accept(mihe_work *f) {
   f->trial = old;
 }
 
-/* ---- the objective ----------------------------------------------------------------------------- */
+/* ---- the objective
+ * ----------------------------------------------------------------------------- */
 
 static double ratio(double r_full, double r_bg) {
   return (r_full + DBL_EPSILON) / (r_bg + DBL_EPSILON);
 }
 
-/* Of each positive bag: the largest exponent -beta power q, and the sum of exponentials beside it. */
+/* Of each positive bag: the largest exponent -beta power q, and the sum of exponentials beside
+ * it. */
 static void pool(mihe_work *f, const double *r_full, const double *r_bg) {
   const double sharpness = f->par->beta * f->par->power;
   for (int j = 0; j < f->bags->n; j++) f->most[j] = -HUGE_VAL, f->sum[j] = 0;
@@ -429,7 +434,8 @@ static double judge(mihe_work *f, double *terms) {
   return objective(f, f->now.r_full, f->now.r_bg, f->now.match, terms);
 }
 
-/* ---- the gradient ------------------------------------------------------------------------------- */
+/* ---- the gradient
+ * ------------------------------------------------------------------------------- */
 
 /* u, v, e: coefficients of r+_i, r-_i and x_i in the gradient by atom k */
 static void coefficients(mihe_work *f, int k) {
@@ -478,7 +484,8 @@ static void products(mihe_work *f, int k) {
   }
 }
 
-/* J with d_k + along d_k + across g, codes fixed: |r - a delta|^2 = |r|^2 - 2 a r'delta + a^2 |delta|^2 */
+/* J with d_k + along d_k + across g, codes fixed: |r - a delta|^2 = |r|^2 - 2 a r'delta + a^2
+ * |delta|^2 */
 static double try_move(mihe_work *f, int k, double along, double across) {
   const int T = f->par->T, K = f->par->K, M = f->par->M;
   const mihe_codes *c = &f->now;
@@ -510,7 +517,8 @@ static void move(mihe_work *f, int k, double along, double across) {
   }
 }
 
-/* ---- the literal iteration ------------------------------------------------------------------------ */
+/* ---- the literal iteration
+ * ------------------------------------------------------------------------ */
 
 static fumi_status code_anew(mihe_work *f) {
   fumi_status status = project(f);
@@ -519,7 +527,8 @@ static fumi_status code_anew(mihe_work *f) {
   return status;
 }
 
-/* How many steps atom k goes: the last length before the trial that falls by less than .3 or .7 of it. */
+/* How many steps atom k goes: the last length before the trial that falls by less than .3 or
+ * .7 of it. */
 static int literal_steps(mihe_work *f, int k, double J) {
   int kept = 0;
   for (int trial = 1; trial <= LITERAL_TRIALS; trial++) {
@@ -551,7 +560,8 @@ static fumi_status literal_iteration(mihe_work *f, double *length) {
   return code_anew(f);
 }
 
-/* ---- the fast iteration ------------------------------------------------------------------------------ */
+/* ---- the fast iteration
+ * ------------------------------------------------------------------------------ */
 
 /* A move of length t against g: along the sphere for atoms of norm 1. */
 static void arc(const mihe_work *f, double t, double *along, double *across) {
@@ -566,7 +576,8 @@ static double try_length(mihe_work *f, int k, double t) {
   return try_move(f, k, along, across);
 }
 
-/* The unit direction against which atom k moves; returns the slope of J along it, 0 if there is none. */
+/* The unit direction against which atom k moves; returns the slope of J along it, 0 if there
+ * is none. */
 static double direction(mihe_work *f, int k) {
   const int d = f->x->d;
   const double *atom = fumi_ccol(f->D, d, k);
@@ -581,7 +592,8 @@ static double direction(mihe_work *f, int k) {
   return slope;
 }
 
-/* Twice the length of the last step, halved until J falls with the codes fixed; 0 if it does not. */
+/* Twice the length of the last step, halved until J falls with the codes fixed; 0 if it does
+ * not. */
 static double search(mihe_work *f, int k, double J, double slope) {
   for (double t = fmin(2 * f->length[k], 1); t > 1e-9; t /= 2)
     if (try_length(f, k, t) <= J - 1e-4 * t * slope) return t;
@@ -637,9 +649,11 @@ static fumi_status fast_iteration(mihe_work *f, double *length) {
   return status;
 }
 
-/* ---- the fit -------------------------------------------------------------------------------------- */
+/* ---- the fit
+ * -------------------------------------------------------------------------------------- */
 
-/* Whether J changes little: by less than tol, or for the fast variant than tol times the first J. */
+/* Whether J changes little: by less than tol, or for the fast variant than tol times the first
+ * J. */
 static int settled(const mihe_param *par, const double *trace, int it) {
   const double change = fabs(trace[MIHE_TERMS * it] - trace[MIHE_TERMS * (it - 1)]);
   return change < par->tol * (par->variant == MIHE_FAST ? fmax(fabs(trace[0]), DBL_MIN) : 1);

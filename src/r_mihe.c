@@ -1,4 +1,5 @@
-/* r_mihe.c: .Call entries of MI-HE. Instances of positive bags come first; their bags are numbered from 0 on. */
+/* r_mihe.c: .Call entries of MI-HE. Instances of positive bags come first; their bags are numbered
+ * from 0 on. */
 #include <limits.h>
 
 #include "r_host.h"
