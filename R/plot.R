@@ -1,6 +1,6 @@
 #' Plots of a DL-FUMI fit
 #'
-#' @param x a fit made by [dlfumi()].
+#' @param x a fit made by [dlfumi()] or [mi_he()].
 #' @param what `"atoms"`: the atoms as images, target atoms first and framed, each on limits
 #'   symmetric about 0; or as curves if instances are no images. `"objective"`: the objective by
 #'   iteration, of all starts. `"bag"`: the instances of one bag with their scores, highest first.

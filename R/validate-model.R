@@ -169,6 +169,12 @@ model_rules <- list(
     if (!is.null(m$noise)) noise_rules(m, d),
     member_rules(m, function(s) list(dictionary = a_matrix(d), n_target = count(1, ncol(s$dictionary) - 1)))),
   e_fumi = function(m, d) dictionary_rules(m, d),
+  mi_he = function(m, d) c(
+    list(normalize = one_of(c("unit", "none")), dictionary = a_matrix(d), n_target = count(1, ncol(m$dictionary) - 1),
+         n_background = count(ncol(m$dictionary) - m$n_target, ncol(m$dictionary) - m$n_target), best_iter = count(),
+         `spec$coding` = one_of(c("sparse", "convex")), `spec$score` = one_of(c("confidence", "ace")),
+         `spec$variant` = one_of(c("fast", "literal")), `spec$lambda` = a_number, stop_reason = one_of(names(stop_words))),
+    background_rules(m, d)),
   mi_ace = function(m, d) c(
     list(normalize = one_of(c("unit", "none")), dictionary = a_matrix(d),
          n_target = count(ncol(m$dictionary), ncol(m$dictionary)), n_dropped = optional(count()),

@@ -468,4 +468,37 @@ fumi_status dmil_code(const fumi_data *x, int K, const double *D, const double *
                       const double *norm2, double lambda, int simd, double *A, double *e,
                       const fumi_host *host);
 
+/* ---- core_mihe.c: MI-HE --------------------------------------------------------- */
+typedef enum { MIHE_SPARSE, MIHE_CONVEX } mihe_coding;
+typedef enum { MIHE_FAST, MIHE_LITERAL } mihe_variant;
+
+typedef struct {
+  mihe_coding coding;
+  mihe_variant variant;
+  int T, M, K, max_iter, simd, threads;
+  double beta, power, rho, lambda, alpha, step, tol;
+} mihe_param;
+
+typedef struct {
+  int n;          /* positive bags */
+  const int *bag; /* of each of the N_pos first instances, from 0 */
+} mihe_bags;
+
+enum { MIHE_TERMS = 4 }; /* objective, positive, background, discrimination */
+
+typedef struct {
+  double *D;      /* in: the start; out: the atoms with the lowest objective */
+  double *last;   /* d x K: those of the last whole iteration */
+  double *trace;  /* MIHE_TERMS x (1 + max_iter), from the start on */
+  double *length; /* K x max_iter: how far each atom moved */
+  int n_iter, best; /* `best`: the iteration that D is from, 0 for the start */
+} mihe_state;
+
+fumi_status mihe_fit(const fumi_data *x, const mihe_bags *bags, const mihe_param *par, mihe_state *s,
+                     const fumi_host *host);
+/* with the codes A (K x N) and C (M x N) of `par` on D, or of the literal variant's: the objective and
+ * its terms, and the gradient by each atom (d x K) with the codes fixed */
+fumi_status mihe_evaluate(const fumi_data *x, const mihe_bags *bags, const mihe_param *par, const double *D,
+                          double *A, double *C, double *terms, double *gradient, const fumi_host *host);
+
 #endif

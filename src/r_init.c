@@ -26,6 +26,8 @@
   entry(ffi_efumi_unmix, 4)        \
   entry(ffi_kernel_name, 1)        \
   entry(ffi_kmeans, 5)             \
+  entry(ffi_mihe_evaluate, 7)      \
+  entry(ffi_mihe_fit, 8)           \
   entry(ffi_n_cores, 0)            \
   entry(ffi_sum_columns, 3)        \
   entry(ffi_take, 2)               \

@@ -23,6 +23,8 @@ method_parameters <- list(
   miles = list(positive = c("sigma", "cost"), choice = "normalize", flag = "progress"),
   e_fumi = list(count = c("n_target", "n_background", "max_iter", "n_start"), positive = c("alpha", "beta", "prune"),
                 number = c("u", "gamma", "tol"), choice = "normalize", flag = "progress"),
+  mi_he = list(count = c("n_target", "n_background", "max_iter", "n_start"), positive = c("beta", "power", "step"),
+               number = c("rho", "lambda", "alpha", "tol"), choice = c("coding", "score", "variant", "normalize"), flag = "progress"),
   mi_ace = list(count = c("n_target", "n_clusters", "max_iter"), positive = c("ridge", "energy"), number = "alpha",
                 choice = c("type", "init", "whitener", "normalize"), flag = "progress"),
   mmdl = list(count = c("n_clusters", "max_iter", "n_start"), positive = c("rho", "sigma", "cost", "negative_weight"),

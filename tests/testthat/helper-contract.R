@@ -13,6 +13,7 @@ mil_methods <- list(
   mi_ace = function(b, ...) mi_ace(b, ...),
   mi_smf = function(b, ...) mi_ace(b, ..., type = "smf"),
   mi_ace_several = function(b, ...) mi_ace(b, ..., n_target = 2, alpha = .2),
+  mi_he = function(b, ...) mi_he(b, ..., n_background = 3),
   mmdl = function(b, ...) mmdl(b, ...),
   mmdl_published = function(b, ...) mmdl(b, ..., assign0 = TRUE, resample = FALSE),
   sil = function(b, ...) sil(b, ...))
@@ -192,6 +193,8 @@ changed_parameters <- local({
        e_fumi = list(n_target = 2, n_background = 2, u = .02, alpha = 1, gamma = 1, beta = 20, max_iter = 3, tol = .1, n_start = 2,
                      normalize = "none"),
        mi_ace = c(mi_ace, n_target = 2, type = "smf", init = "kmeans"), mi_smf = mi_ace, mi_ace_several = c(mi_ace, init = "kmeans"),
+       mi_he = list(n_target = 2, beta = 2, power = 2, rho = 2, lambda = .1, alpha = 1, coding = "convex", score = "ace",
+                    variant = "literal", max_iter = 2, tol = .1, n_start = 2, normalize = "none"),
        mmdl = c(mmdl, assign0 = TRUE, resample = FALSE), mmdl_published = mmdl,
        sil = list(classifier = "svm", cost = 3, bag_weights = rep(1:2, 20), normalize = "none"))
 })
@@ -225,7 +228,7 @@ expect_no_square <- function(fit, quick) {
 
 quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10), em_dd = list(n_start = 1),
                         dmil = list(max_iter = 3), dmil_gmean = list(max_iter = 3),
-                        e_fumi = list(max_iter = 5), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
+                        e_fumi = list(max_iter = 5), mi_he = list(max_iter = 30), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
 
 # Arguments that keep a slow method short, and let it find the optimum that it would find.
 # Fits of MMDL's published algorithm to a part of the bags are worse than those to all, so that its scores
@@ -237,4 +240,4 @@ honest_arguments <- list(diverse_density = list(n_start = 5), em_dd = list(n_sta
 endless_arguments <- list(dlfumi = list(control = dlfumi_control(max_iter = 1e5, tol = 0)),
                           dmil = list(max_iter = 1e5, tol = 0), dmil_gmean = list(max_iter = 1e5, tol = 0),
                           diverse_density = list(n_start = 1000), em_dd = list(n_start = 1000),
-                          e_fumi = list(max_iter = 1e5, tol = 0), mmdl = list(n_start = 300, n_clusters = 2))
+                          e_fumi = list(max_iter = 1e5, tol = 0), mi_he = list(max_iter = 1e5, tol = 0), mmdl = list(n_start = 300, n_clusters = 2))

@@ -30,7 +30,7 @@ test_that("coef, fitted, residuals, update and the trace work or say why not", {
   for (fit in small_fits()) {
     method <- class(fit)[1]
     answer <- function(code) tryCatch({ force(code); "works" }, fumi_error_no_meaning = function(e) "none")
-    rebuilt <- method %in% c("dlfumi", "e_fumi", "dmil")
+    rebuilt <- method %in% c("dlfumi", "e_fumi", "dmil", "mi_he")
     expect_identical(answer(fitted(fit, b)), if (rebuilt) "works" else "none", info = method)
     expect_identical(answer(residuals(fit, b)), if (rebuilt) "works" else "none", info = method)
     expect_identical(rebuilt, ".resid" %in% names(augment(fit, b)), info = method)

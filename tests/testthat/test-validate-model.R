@@ -10,6 +10,7 @@ whole_models <- function() {
     diverse_density = diverse_density(b, n_start = 1, max_iter = 2),
     mi_svm = mi_svm(b, kernel = "linear", max_iter = 2), mi_svm_rbf = mi_svm(b, kernel = "rbf", max_iter = 2), miles = miles(b),
     mmdl = mmdl(b, n_clusters = 2, bag_route = TRUE, max_iter = 1), mi_ace = mi_ace(b), mi_ace_several = mi_ace(b, n_target = 2), e_fumi = e_fumi(b, max_iter = 2),
+    mi_he = mi_he(b, n_background = 2, max_iter = 2),
     sil = sil(b))
 }
 
@@ -31,6 +32,8 @@ own_fields <- list(
   mi_ace = c("dictionary", "n_target", "spec$type", "background$mean", "background$basis", "background$kappa", "background$delta"),
   mi_ace_several = c("dictionary", "n_target", "spec$type"),
   e_fumi = c("dictionary", "n_target", "n_background", "codes", "prob_target", "normalize", "n_dropped", "stop_reason"),
+  mi_he = c("dictionary", "n_target", "n_background", "normalize", "best_iter", "spec$coding", "spec$score", "spec$variant",
+            "spec$lambda", "stop_reason", "background$mean", "background$basis", "background$kappa", "background$delta"),
   sil = c("model$weights", "model$bias", "normalize"))
 
 with_part <- function(model, path, value) {

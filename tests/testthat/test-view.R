@@ -115,9 +115,10 @@ test_that("every method has a page, with its atoms where it has some", {
   columns <- function(name, field) ncol(fits[[name]][[field]])
   atoms <- c(dlfumi = 4, dmil = columns("dmil", "dictionary"), dmil_gmean = columns("dmil_gmean", "dictionary"),
              diverse_density = 2, em_dd = 2, mi_svm = 0, mi_svm_linear = 1, miles = columns("miles", "instances"),
-             e_fumi = columns("e_fumi", "dictionary"), mi_ace = 1, mi_smf = 1, mi_ace_several = 2, mmdl = columns("mmdl", "weights"),
+             e_fumi = columns("e_fumi", "dictionary"), mi_ace = 1, mi_smf = 1, mi_ace_several = 2, mi_he = 4,
+             mmdl = columns("mmdl", "weights"),
              mmdl_published = columns("mmdl_published", "weights"), sil = 1, dmil_kernel = 0)
-  parts <- c(dlfumi = 3, e_fumi = 3, dmil = 2, dmil_gmean = 2)[names(fits)]
+  parts <- c(dlfumi = 3, e_fumi = 3, mi_he = 2, dmil = 2, dmil_gmean = 2)[names(fits)]
   parts[is.na(parts)] <- 1
   n <- vapply(fits, function(fit) counts(fit, b), "")
   expect_identical(in_browser(pages, sprintf(shape, counted)), paste(atoms[names(fits)], 6, parts, 40, n))
