@@ -156,7 +156,7 @@ dd_objective <- function(problem, theta, model) {
 }
 
 # optim() asks for value and gradient in turn, at the same point: they are computed together. It sees the
-# features that vary only: a constant one would change the steps by rounding, and so the minimum they end in.
+# features that vary only, so that a constant one has no say in its steps.
 dd_minimise <- function(problem, theta, model, max_iter) {
   free <- rep_len(problem$unit > 0, length(theta))
   if (problem$scale_type == "single") free[length(theta)] <- TRUE
