@@ -32,8 +32,7 @@
 
 enum { LITERAL_TRIALS = 20 };
 
-/* ---- the objective
- * ----------------------------------------------------------------------------- */
+/* ---- the objective ---------------------------------------------------------------------- */
 
 static double ratio(double r_full, double r_bg) {
   return (r_full + DBL_EPSILON) / (r_bg + DBL_EPSILON);
@@ -75,8 +74,7 @@ static double judge(mihe_work *f, double *terms) {
   return objective(f, f->now.r_full, f->now.r_bg, f->now.match, terms);
 }
 
-/* ---- the gradient
- * ------------------------------------------------------------------------------- */
+/* ---- the gradient ----------------------------------------------------------------------- */
 
 /* u, v, e: coefficients of r+_i, r-_i and x_i in the gradient by atom k */
 static void coefficients(mihe_work *f, int k) {
@@ -158,15 +156,7 @@ static void move(mihe_work *f, int k, double along, double across) {
   }
 }
 
-/* ---- the literal iteration
- * ------------------------------------------------------------------------ */
-
-static fumi_status code_anew(mihe_work *f) {
-  fumi_status status = mihe_project(f);
-  if (status == FUMI_OK) status = mihe_code(f, 1);
-  if (status == FUMI_OK) mihe_accept(f);
-  return status;
-}
+/* ---- the literal iteration -------------------------------------------------------------- */
 
 /* How many steps atom k goes: the last length before the trial that falls by less than .3 or
  * .7 of it. */
@@ -183,7 +173,7 @@ static int literal_steps(mihe_work *f, int k, double J) {
 static fumi_status literal_iteration(mihe_work *f, double *length) {
   const int d = f->x->d;
   for (int k = 0; k < f->par->K; k++) {
-    const fumi_status status = code_anew(f);
+    const fumi_status status = mihe_code_anew(f);
     if (status != FUMI_OK) return status;
     gradient_of(f, k, f->g);
     const double norm = fumi_norm(d, f->g);
@@ -198,11 +188,10 @@ static fumi_status literal_iteration(mihe_work *f, double *length) {
     if (f->par->coding == MIHE_SPARSE && size > 0)
       for (int r = 0; r < d; r++) atom[r] /= size;
   }
-  return code_anew(f);
+  return mihe_code_anew(f);
 }
 
-/* ---- the fast iteration
- * ------------------------------------------------------------------------------ */
+/* ---- the fast iteration ----------------------------------------------------------------- */
 
 /* A move of length t against g: along the sphere for atoms of norm 1. */
 static void arc(const mihe_work *f, double t, double *along, double *across) {
@@ -290,8 +279,7 @@ static fumi_status fast_iteration(mihe_work *f, double *length) {
   return status;
 }
 
-/* ---- the fit
- * -------------------------------------------------------------------------------------- */
+/* ---- the fit ---------------------------------------------------------------------------- */
 
 /* Whether J changes little: by less than tol, or for the fast variant than tol times the first
  * J. */
@@ -307,7 +295,7 @@ fumi_status mihe_fit(const fumi_data *x, const mihe_bags *bags, const mihe_param
   fumi_status status = mihe_init(&f, x, bags, par, s->D, host);
   s->n_iter = s->best = 0;
   memcpy(s->last, s->D, bytes);
-  if (status == FUMI_OK) status = code_anew(&f);
+  if (status == FUMI_OK) status = mihe_code_anew(&f);
   if (status != FUMI_OK) return status;
   double best = judge(&f, s->trace);
   if (!isfinite(best)) return FUMI_ENONFINITE;
@@ -331,7 +319,7 @@ fumi_status mihe_evaluate(const fumi_data *x, const mihe_bags *bags, const mihe_
                           const fumi_host *host) {
   mihe_work f;
   fumi_status status = mihe_init(&f, x, bags, par, D, host);
-  if (status == FUMI_OK) status = code_anew(&f);
+  if (status == FUMI_OK) status = mihe_code_anew(&f);
   if (status != FUMI_OK) return status;
   judge(&f, terms);
   memcpy(A, f.now.A, sizeof(double) * (size_t)par->K * (size_t)x->N);

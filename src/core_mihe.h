@@ -1,4 +1,8 @@
-/* core_mihe.h: what the two files of MI-HE share. */
+/* core_mihe.h: what the files of MI-HE share and nobody else sees.
+ *
+ *   core_mihe.c        the objective, its gradient, the iterations
+ *   core_mihe_codes.c  the codes of all instances, and the memory of a fit
+ */
 #ifndef FUMI_CORE_MIHE_H
 #define FUMI_CORE_MIHE_H
 
@@ -44,21 +48,21 @@ typedef struct {
   double *room;
 } mihe_work;
 
+fumi_status mihe_init(mihe_work *f, const fumi_data *x, const mihe_bags *bags,
+                      const mihe_param *par, const double *D, const fumi_host *host);
+/* f->trial: the codes of all instances on D. The fast variant starts from those of f->now, and
+ * those on D- stay unless `background`: where only a target atom has moved. */
+fumi_status mihe_code(mihe_work *f, int background);
+/* f->trial becomes f->now */
+void mihe_accept(mihe_work *f);
+/* G, B and f->now anew from D */
+fumi_status mihe_code_anew(mihe_work *f);
+
 /* x'y of short vectors */
 static inline double mihe_product(int n, const double *x, const double *y) {
   double sum = 0;
   for (int k = 0; k < n; k++) sum += x[k] * y[k];
   return sum;
 }
-
-/* core_mihe_codes.c */
-fumi_status mihe_init(mihe_work *f, const fumi_data *x, const mihe_bags *bags,
-                      const mihe_param *par, const double *D, const fumi_host *host);
-/* G = D'D, B = D'X */
-fumi_status mihe_project(mihe_work *f);
-/* Codes of all instances in f->trial: both, or those on background atoms alone stay. */
-fumi_status mihe_code(mihe_work *f, int background);
-/* The trial's codes become the present ones. */
-void mihe_accept(mihe_work *f);
 
 #endif

@@ -1,12 +1,15 @@
-/* core_mihe_codes.c: the two codes of each instance in MI-HE, on all atoms and on the background
- * atoms alone, and what the objective needs of them. */
+/* core_mihe_codes.c: the codes of MI-HE, on all atoms and on the background atoms alone: ISTA as
+ * the released code makes it, exact (core_sparse.c), or convex. */
+#include "core_mihe.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "core_linalg.h"
-#include "core_mihe.h"
 
 enum { ISTA_STEPS = 100 };
+
+/* ---- memory ----------------------------------------------------------------------------- */
 
 static fumi_status worker_init(mihe_worker *v, const fumi_kernel *kernel, int K,
                                const fumi_host *host) {
@@ -97,10 +100,10 @@ fumi_status mihe_init(mihe_work *f, const fumi_data *x, const mihe_bags *bags,
   return FUMI_OK;
 }
 
-/* ---- codes ---------------------------------------------------------------------------------- */
+/* ---- codes ------------------------------------------------------------------------------ */
 
 /* G = D'D, B = D'X */
-fumi_status mihe_project(mihe_work *f) {
+static fumi_status project(mihe_work *f) {
   fumi_block *b = &f->block;
   const int K = f->par->K;
   b->D = f->D;
@@ -292,8 +295,6 @@ static void code_task(void *ctx, int thread, int group, int j) {
         mihe_product(f->par->T, fumi_ccol(f->trial.A, f->par->K, i), fumi_ccol(f->B, f->par->K, i));
 }
 
-/* f->trial: the codes of all instances on D. The fast variant starts from those of f->now, and
- * those on D- stay where only a target atom has moved. */
 fumi_status mihe_code(mihe_work *f, int background) {
   const int K = f->par->K, M = f->par->M;
   const size_t N = (size_t)f->x->N, size = sizeof(double);
@@ -316,4 +317,11 @@ void mihe_accept(mihe_work *f) {
   const mihe_codes old = f->now;
   f->now = f->trial;
   f->trial = old;
+}
+
+fumi_status mihe_code_anew(mihe_work *f) {
+  fumi_status status = project(f);
+  if (status == FUMI_OK) status = mihe_code(f, 1);
+  if (status == FUMI_OK) mihe_accept(f);
+  return status;
 }
