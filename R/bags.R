@@ -436,7 +436,8 @@ warn_copies <- function(x, given, call = rlang::caller_env()) {
   for (name in names(given)) {
     value <- as.character(given[[name]])
     same <- function(v, i) identical(as.character(v[i]), value[i])
-    is_copy <- vapply(x, function(v) length(v) > 1 && length(v) == length(value) && same(v, 1) && same(v, seq_along(v)), NA)
+    plain <- function(v) is.atomic(v) && (!is.object(v) || is.factor(v)) && length(v) > 1 && length(v) == length(value)
+    is_copy <- vapply(x, function(v) plain(v) && same(v, 1) && same(v, seq_along(v)), NA)
     if (any(is_copy))
       warn_fumi("`", name, "` must not be a feature too, but it equals the column ", names(x)[is_copy][1], ": `", name,
                 " = \"", names(x)[is_copy][1], "\"` takes that column out.", class = "copy", call = call)

@@ -236,7 +236,7 @@ function_cases <- function() {
     case("ids for bags", "input", "bag", function() predict(fit, b, bag = bag)),
     case("an id column that is not there", "column", "bag", function() predict(fit, data.frame(x), bag = "id")),
     case("an unknown pool", "input", "pool", function() predict(fit, b, level = "bag", pool = "median")),
-    case("noisy-or of scores", "pool", "it is for probabilities", function() predict(fit, b, level = "bag", pool = "noisy-or")),
+    case("noisy-or of scores", "pool", "pool = \"noisy-or\"", function() predict(fit, b, level = "bag", pool = "noisy-or")),
     case("a threshold of text", "input", "threshold", function() predict(fit, b, "class", threshold = "a")),
     case("a threshold of NA", "input", "threshold", function() predict(fit, b, "class", threshold = NA)),
     case("a threshold for another coding", "no_threshold", "threshold", function() predict(fit, b, "class", coding = "separate")),

@@ -333,6 +333,8 @@ entry_calls <- function() {
                  nonneg = FALSE, simd = 1L, threads = 1L)
   dmil <- list(pool = "gmean", max_iter = 2L, exponent = 5, beta = 1, lambda = .05, tol = 0,
                simd = 1L)
+  mihe <- list(n_target = 1L, coding = "sparse", variant = "fast", max_iter = 2L, beta = 5, power = 5, rho = .8,
+               lambda = .01, alpha = .01, step = .001, tol = 0, simd = 1L, threads = 1L)
   quiet <- function(it, objective) NULL
   pass <- function(kind, D) .Call(ffi_dlfumi_pass, x, s, 10L, kind, D, a(), p, par, NULL, NULL)
   worst <- function(target, D) x[, 2]
@@ -357,6 +359,8 @@ entry_calls <- function() {
        ffi_efumi_unmix = list(crossprod(d), 1L, s, crossprod(d, x)),
        ffi_kernel_name = list(1L),
        ffi_kmeans = list(x, s, 10L, c(.1, .6), list(max_iter = 5L, simd = 1L, threads = 1L)),
+       ffi_mihe_evaluate = list(x, s, 10L, bag[1:10], 2L, d, mihe),
+       ffi_mihe_fit = list(x, s, 10L, bag[1:10], 2L, d, mihe, quiet),
        ffi_n_cores = list(),
        ffi_sum_columns = list(x, s, 3:1),
        ffi_take = list(list(a = 1, b = 2), "b"),
@@ -443,6 +447,7 @@ test_that("indices, bags and counts out of range are errors, not reads beyond th
     ffi_efumi_unmix = list(list(2, -1L), list(2, 5L)),
     ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)),
                       list(4, c(0, NaN))),
+    ffi_mihe_fit = list(list(3, 21L), list(4, rep(1:2, 5)), list(4, rep(0L, 10)), list(5, 3L), list(5, 0L)),
     ffi_sum_columns = list(list(3, 0L), list(3, 21L), list(3, -1L)),
     ffi_take = list(list(2, "c"), list(1, list(1, 2))))
   for (name in names(bad)) for (case in bad[[name]]) {

@@ -61,11 +61,11 @@ test_that("the class is the one with the largest score", {
   for (level in c("instance", "bag")) {
     data <- bags(d$x, d$bag, rep(0, 12))
     score <- predict(fit, data, "score", level = level)
-    expect_named(score, c(".bag", ".score_a", ".score_b", ".score_c"))
+    expect_named(score, c(".bag", if (level == "instance") ".instance", ".score_a", ".score_b", ".score_c"))
     class <- predict(fit, data, level = level)
-    expect_named(class, c(".bag", ".pred_class"))
+    expect_named(class, c(".bag", if (level == "instance") ".instance", ".pred_class"))
     expect_identical(class$.bag, score$.bag)
-    expect_identical(class$.pred_class, factor(c("a", "b", "c")[apply(score[-1], 1, which.max)]))
+    expect_identical(class$.pred_class, factor(c("a", "b", "c")[apply(score[startsWith(names(score), ".score")], 1, which.max)]))
     expect_identical(score$.score_b, predict(fit$fits$b, data, level = level)$.score)
   }
   expect_identical(unique(score$.bag), as.character(1:12))
@@ -94,7 +94,7 @@ test_that("scale = TRUE standardises by the negative training instances of each 
     expect_equal(score[[paste0(".score_", class)]], by_hand, info = class)
   }
   expect_identical(predict(scaled, new)$.pred_class,
-                   factor(c("a", "b", "c")[max.col(as.matrix(score[-1]), "first")], c("a", "b", "c")))
+                   factor(c("a", "b", "c")[max.col(as.matrix(score[-(1:2)]), "first")], c("a", "b", "c")))
 })
 
 test_that("data are in the places that they have elsewhere, scores are scaled, and a fitter need not know of progress", {
@@ -119,12 +119,12 @@ test_that("scores that are no ratios are not put on a log scale", {
 test_that("one row, no row and odd class names keep the shape", {
   d <- three()
   fit <- ovr(d$x, bag = d$bag, label = paste("my", d$label))
-  expect_named(predict(fit, d$x[1, , drop = FALSE], "score"), c(".bag", paste(".score_my", c("a", "b", "c"))))
+  expect_named(predict(fit, d$x[1, , drop = FALSE], "score"), c(".bag", ".instance", paste(".score_my", c("a", "b", "c"))))
   expect_identical(nrow(predict(fit, d$x[1, , drop = FALSE])), 1L)
   none <- predict(fit, d$x[0, ])
   expect_identical(nrow(none), 0L)
   expect_identical(levels(none$.pred_class), paste("my", c("a", "b", "c")))
-  expect_identical(dim(predict(fit, d$x[0, ], "score")), c(0L, 4L))
+  expect_identical(dim(predict(fit, d$x[0, ], "score")), c(0L, 5L))
 })
 
 test_that("an interrupt keeps the classes that are done, with a warning", {
