@@ -33,7 +33,8 @@
 #' @name bags.SpatRaster
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
-#' cube <- terra::rast(array(rexp(2000), c(20, 20, 5)), extent = terra::ext(0, 40, 0, 40), crs = "local")
+#' area <- terra::ext(0, 40, 0, 40)
+#' cube <- terra::rast(array(rexp(2000), c(20, 20, 5)), extent = area, crs = "local")
 #' b <- bags(cube, points = data.frame(x = c(10, 31), y = c(20, 8)), halo = 4, n_negative = 5)
 #' b
 #' head(bag_cells(b), 3)

@@ -32,11 +32,18 @@ core_tests <- function(name, gcc, fortran, runner = "", flags = "", exe = "", en
 }
 
 make_core <- function(build, cc, flags, libraries, runner = "", exe = "", env = character(), inside = character(), folder = root) {
-  variables <- c(CC = cc, BUILD = build, CFLAGS = paste(core_flags, flags), LDLIBS = paste(libraries, "-lm"), RUNNER = runner, EXE = exe)
+  variables <- c(CC = cc, BUILD = build, CFLAGS = paste(core_flags, flags), LDLIBS = paste(libraries, "-lm"), RUNNER = runner,
+                 EXE = exe, if (asked == "ci") c(TESTS = paste(quick_tests(folder), collapse = " ")))
   command <- c(inside, "make", "-C", shQuote(file.path(folder, "ctest")), "--no-print-directory", "-j2", "run",
                shQuote(paste0(names(variables), "=", variables)))
   cat("make -C ctest run with ", cc, ": ", flags, "\n", sep = "")
   suppressWarnings(system2(command[1], command[-1], stdout = TRUE, stderr = TRUE, env = env))
+}
+
+# For CI: all but faults at every allocation and replayed inputs, which take minutes and do not ask for the processor.
+quick_tests <- function(folder) {
+  all <- sub("[.]c$", "", list.files(file.path(folder, "ctest"), "^test_.*[.]c$"))
+  setdiff(all, c("test_faults", "test_fuzz"))
 }
 
 where <- function(runner) if (nzchar(runner)) paste("under", sub(" .*", "", runner)) else "on this processor"

@@ -6,11 +6,13 @@ for (method in names(mil_methods)) {
   })
 
   test_that(paste(method, "gives bags of any size honest probabilities"), {
+    skip_on_cran()
     limit <- honest_limits[[method]]
     expect_honest(mil_methods[[method]], honest_arguments[[method]], if (is.null(limit)) .03 else limit)
   })
 
   test_that(paste("update is a refit of", method), {
+    skip_on_cran()
     first <- quick_arguments[[method]]
     expect_update(mil_methods[[method]], if (is.null(first)) list() else first, changed_parameters[[method]])
   })

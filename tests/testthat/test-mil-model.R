@@ -194,7 +194,7 @@ test_that("a method may live in another package", {
   paths <- paste(c(lib, .libPaths()), collapse = .Platform$path.sep)
   answer <- system2(file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-docs", "--no-test-load", "-l", shQuote(lib), shQuote(dir)),
                     stdout = TRUE, stderr = TRUE, env = paste0("R_LIBS=", shQuote(paths)))
-  nearmiss <- getExportedValue(loadNamespace("nearmiss", lib.loc = lib), "nearmiss")
+  nearmiss <- getExportedValue(do.call("loadNamespace", list("nearmiss", lib.loc = lib)), "nearmiss")
   set.seed(1)
   b <- sim_bags(n_bags = 40, bag_size = 4, n_features = 6)
   fit <- nearmiss(b)
