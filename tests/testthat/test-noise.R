@@ -102,7 +102,7 @@ test_that("codes rebuild instances in the units of the data", {
                  tolerance = 1e-6, ignore_attr = TRUE)
     expect_equal(residuals(fit, b), as.matrix(b) - rebuilt, ignore_attr = TRUE)
     why <- mil_explain(fit, b, bag = 1)
-    expect_equal(why$without / why$with, pmax(why$without / why$with, 0))
+    expect_equal(why$score, why$without - why$with, tolerance = 1e-6)
     expect_equal(attr(why, "with"), t(predict(fit, b[1], type = "reconstruction")) *
                    rep(instance_scale(b[1]$x, normalize), each = 15), tolerance = 1e-6, ignore_attr = TRUE)
   }
