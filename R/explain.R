@@ -61,8 +61,8 @@ mil_explain.default <- function(x, ...) {
 mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   if (!inherits(x, c("dlfumi", "e_fumi")))
-    stop_fumi("`x` must have target and background atoms to explain by, but a model of class ", class(x)[1],
-              " has not.", class = "no_meaning")
+    stop_fumi("`x` must be a fit of `dlfumi()` or `e_fumi()`, whose atoms explain an instance, not one of class ",
+              class(x)[1], ".", class = "no_meaning")
   validate_model(x, "x")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
