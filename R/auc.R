@@ -1,33 +1,38 @@
 #' Area under the ROC curve with its confidence interval
 #'
-#' One call for the AUC of scores or of a fitted model on new data, with an interval that counts what is independent:
-#' bags. Instances of one bag resemble each other, so the interval of an AUC of instances comes from a bootstrap over
-#' whole bags; `pROC::ci()`, which takes every instance as independent, gives intervals that are too short.
+#' One call for the AUC of scores or of a fitted model on new data, with an interval that counts
+#' what is independent: bags. Instances of one bag resemble each other, so the interval of an AUC
+#' of instances comes from a bootstrap over whole bags; `pROC::ci()`, which takes every instance as
+#' independent, gives intervals that are too short.
 #'
 #' @details
-#' For bags, the variance is that of DeLong et al. (1988). For instances, whole bags are drawn with replacement `n_boot`
-#' times, those with a positive instance and those without apart, with the random numbers of R ([set.seed()] decides),
-#' and the variance is that of the AUCs of the draws. The interval is symmetric on the probit scale, on which the AUC of
-#' normal scores is the distance of their means, and stays between 0 and 1. If no pair is out of order, this variance is 0;
-#' then the other end of the interval is \eqn{(\alpha / 2)^{1/m}} (or one minus that), with m pairs that are independent of
-#' each other.
+#' For bags, the variance is that of DeLong et al. (1988). For instances, whole bags are drawn with
+#' replacement `n_boot` times, those with a positive instance and those without apart, with the
+#' random numbers of R ([set.seed()] decides), and the variance is that of the AUCs of the draws.
+#' The interval is symmetric on the probit scale, on which the AUC of normal scores is the distance
+#' of their means, and stays between 0 and 1. If no pair is out of order, this variance is 0; then
+#' the other end of the interval is \eqn{(\alpha / 2)^{1/m}} (or one minus that), with m pairs that
+#' are independent of each other.
 #'
-#' An interval for one fit on bags that it has not seen does not say how much the AUC would vary with other training
-#' bags: for that, see [mil_benchmark()].
+#' An interval for one fit on bags that it has not seen does not say how much the AUC would vary
+#' with other training bags: for that, see [mil_benchmark()].
 #'
-#' @param x numeric scores, higher = more target; a fitted model; or a curve of [mil_roc()], whose values are taken as
-#'   independent of each other.
+#' @param x numeric scores, higher = more target; a fitted model; or a curve of [mil_roc()], whose
+#'   values are taken as independent of each other.
 #' @param truth,new_data,level,positive as in [mil_roc()].
-#' @param bag for scores of instances: their bags. Without it, the scores are taken as independent, as those of bags.
+#' @param bag for scores of instances: their bags. Without it, the scores are taken as independent,
+#'   as those of bags.
 #' @param conf the level of confidence.
 #' @param n_boot number of draws of the bootstrap.
 #' @param ... for a model: passed on to `predict()`.
-#' @return A data frame with one row: `auc`, `low`, `high`, `se` (on the scale of the AUC), `conf`, and the numbers of
-#'   `positive` and `negative` scores.
-#' @references DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
-#'   correlated receiver operating characteristic curves. *Biometrics*, 44(3), 837--845.
+#' @return A data frame with one row: `auc`, `low`, `high`, `se` (on the scale of the AUC), `conf`,
+#'   and the numbers of `positive` and `negative` scores.
+#' @references DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas
+#'   under two or more correlated receiver operating characteristic curves. *Biometrics*, 44(3),
+#'   837--845.
 #'
-#'   Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. *Biometrics*, 53(2), 567--578.
+#'   Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. *Biometrics*,
+#'   53(2), 567--578.
 #' @seealso [mil_roc()] for the curve.
 #' @examples
 #' set.seed(1)
@@ -40,7 +45,8 @@ mil_auc <- function(x, ...) UseMethod("mil_auc")
 
 #' @rdname mil_auc
 #' @export
-mil_auc.default <- function(x, truth, bag = NULL, ..., conf = 0.95, positive = NULL, n_boot = 2000) {
+mil_auc.default <- function(x, truth, bag = NULL, ..., conf = 0.95, positive = NULL,
+                            n_boot = 2000) {
   check_dots_empty(..., known = names(formals()))
   if (missing(truth)) stop_fumi("`truth` must be given.", class = "truth")
   auc_of_curve(make_roc(x, truth, positive, "stop"), bag, conf, n_boot)
@@ -48,22 +54,25 @@ mil_auc.default <- function(x, truth, bag = NULL, ..., conf = 0.95, positive = N
 
 #' @rdname mil_auc
 #' @export
-mil_auc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "bag"), ..., conf = 0.95,
-                              positive = NULL, n_boot = 2000) {
+mil_auc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "bag"), ...,
+                              conf = 0.95, positive = NULL, n_boot = 2000) {
   level <- check_choice(level, c("instance", "bag"), "level")
   if (missing(new_data)) stop_fumi("`new_data` must be given.")
   if (is.null(truth)) truth <- truth_of(new_data, level)
   out <- stats::predict(x, new_data, type = "score", level = level, ...)
   if (level == "instance" && anyNA(out$.bag))
-    stop_fumi("`bag` must be given for `level = \"instance\"`: the new data do not carry bag ids.", class = "no_bag")
-  auc_of_curve(make_roc(out$.score, truth, positive, "stop"), if (level == "instance") out$.bag, conf, n_boot)
+    stop_fumi("`bag` must be given for `level = \"instance\"`: the new data do not carry bag ids.",
+              class = "no_bag")
+  auc_of_curve(make_roc(out$.score, truth, positive, "stop"), if (level == "instance") out$.bag,
+               conf, n_boot)
 }
 
 #' @rdname mil_auc
 #' @export
 mil_auc.roc <- function(x, bag = NULL, ..., conf = 0.95, n_boot = 2000) {
   check_dots_empty(..., known = names(formals()))
-  if (x$direction != "<") stop_fumi("`x` must be a curve for which larger scores mean more target (`direction = \"<\"`).")
+  if (x$direction != "<")
+    stop_fumi("`x` must be a curve for which larger scores mean more target (`direction = \"<\"`).")
   auc_of_curve(x, bag, conf, n_boot)
 }
 
@@ -77,14 +86,16 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
     pairs <- min(sum(truth), sum(!truth))
   } else {
     if (length(bag) != length(score) || anyNA(bag))
-      stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ", describe(bag), ".", call = call)
+      stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ",
+                describe(bag), ".", call = call)
     bag <- match(bag, unique(bag))
-    variance <- bootstrap_variance(score, truth, bag, check_count(n_boot, "n_boot", min = 2, call = call))
+    variance <- bootstrap_variance(score, truth, bag,
+                                   check_count(n_boot, "n_boot", min = 2, call = call))
     pairs <- min(length(unique(bag[truth])), length(unique(bag[!truth])), max(1, max(bag) %/% 2))
   }
   interval <- probit_interval(auc, variance, conf, pairs)
-  data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf, positive = sum(truth),
-             negative = sum(!truth))
+  data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf,
+             positive = sum(truth), negative = sum(!truth))
 }
 
 # For each positive, the share of negatives that it is above; ties count as half.
@@ -93,11 +104,13 @@ placements <- function(score, truth) {
 }
 
 delong_variance <- function(score, truth) {
-  of <- function(truth, score) if (sum(truth) < 2) 0 else stats::var(placements(score, truth)) / sum(truth)
+  of <- function(truth, score) if (sum(truth) < 2) 0
+                               else stats::var(placements(score, truth)) / sum(truth)
   of(truth, score) + of(!truth, -score)
 }
 
-# The variance of the AUC over draws of whole bags; those with a positive and those without are drawn apart.
+# The variance of the AUC over draws of whole bags; those with a positive and those without are
+# drawn apart.
 bootstrap_variance <- function(score, truth, bag, n_boot) {
   up <- order(score)
   truth <- truth[up]
@@ -114,8 +127,9 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
   stats::var(area[is.finite(area)])
 }
 
-# The interval of an AUC, symmetric on the probit scale. `pairs` is a number of pairs of a positive and a negative that are
-# independent: if all are in order, or none, the probability of that bounds the AUC.
+# The interval of an AUC, symmetric on the probit scale. `pairs` is a number of pairs of a positive
+# and a negative that are independent: if all are in order, or none, the probability of that bounds
+# the AUC.
 probit_interval <- function(auc, variance, conf, pairs) {
   tail <- (1 - conf) / 2
   if (auc == 1) return(c(tail^(1 / pairs), 1))

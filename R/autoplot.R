@@ -1,11 +1,15 @@
-# The plots of plot() for ggplot2, as objects that can be changed; registered when ggplot2 is loaded.
+# The plots of plot() for ggplot2, as objects that can be changed; registered when ggplot2 is
+# loaded.
 
 #' Plots for ggplot2
 #'
-#' `ggplot2::autoplot()` shows what `plot()` shows, as an object of ggplot2 to add themes and scales to.
+#' `ggplot2::autoplot()` shows what `plot()` shows, as an object of ggplot2 to add themes and
+#' scales to.
 #'
-#' @param object a fitted model, [bags()], or what [mil_roc()], [mil_tune()] or [paper_experiment()] returned.
-#' @param what `"atoms"`: atoms, signatures or weights, as images or curves; `"objective"`: by iteration, of all starts.
+#' @param object a fitted model, [bags()], or what [mil_roc()], [mil_tune()] or
+#'   [paper_experiment()] returned.
+#' @param what `"atoms"`: atoms, signatures or weights, as images or curves; `"objective"`: by
+#'   iteration, of all starts.
 #' @param n_bags,n_instances how many bags of each label, and how many instances of each, to show.
 #' @param run,unit which run and unit of an experiment; by default the first.
 #' @param ... nothing: an unknown argument is an error.
@@ -30,7 +34,8 @@ autoplot.mil_model <- function(object, what = c("atoms", "objective"), ...) {
   long$instance <- long$atom <- factor(long$atom, unique(long$atom))
   # Each atom on limits of its own that are symmetric about 0, as plot() draws them.
   if (!is.null(object$image_dim))
-    long$value <- long$value / stats::ave(abs(long$value), long$atom, FUN = function(v) max(v, 1e-300))
+    long$value <- long$value / stats::ave(abs(long$value), long$atom,
+                                          FUN = function(v) max(v, 1e-300))
   feature <- rep(seq_len(object$n_features), each = nlevels(long$atom))
   draw_instances(long, feature, object$image_dim, "atom", "role", c(-1, 1))
 }
@@ -39,26 +44,32 @@ autoplot_objective <- function(object) {
   path <- tidy_trace(object)
   path$start <- factor(path$start)
   ggplot2::ggplot(path, ggplot2::aes(.data$iteration, .data$objective, group = .data$start)) +
-    ggplot2::geom_line(colour = background_colour, alpha = if (nlevels(path$start) > 1) 0.6 else 1) +
+    ggplot2::geom_line(colour = background_colour,
+                       alpha = if (nlevels(path$start) > 1) 0.6 else 1) +
     ggplot2::geom_point(colour = background_colour, size = 0.7)
 }
 
-# One panel a value of `panel`: images if they are, curves otherwise. `feature` numbers the rows of `long`.
+# One panel a value of `panel`: images if they are, curves otherwise. `feature` numbers the rows of
+# `long`.
 draw_instances <- function(long, feature, image_dim, panel, role, limits) {
   facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]))
   if (is.null(image_dim)) {
     long$.feature <- feature
     colours <- c(target = target_colour, background = background_colour)
-    each <- ggplot2::aes(.data$.feature, .data$value, group = .data$instance, colour = .data[[role]])
+    each <- ggplot2::aes(.data$.feature, .data$value, group = .data$instance,
+                         colour = .data[[role]])
     curves <- ggplot2::ggplot(long, each) + ggplot2::geom_line() + facet +
       ggplot2::labs(x = "feature", y = NULL, colour = role)
-    if (all(long[[role]] %in% names(colours))) curves <- curves + ggplot2::scale_colour_manual(values = colours)
+    if (all(long[[role]] %in% names(colours)))
+      curves <- curves + ggplot2::scale_colour_manual(values = colours)
     return(curves)
   }
   long$.row <- (feature - 1) %% image_dim[1] + 1
   long$.column <- (feature - 1) %/% image_dim[1] + 1
-  ggplot2::ggplot(long, ggplot2::aes(.data$.column, .data$.row, fill = .data$value)) + ggplot2::geom_raster() + facet +
-    ggplot2::scale_y_reverse() + ggplot2::scale_fill_gradient(low = "black", high = "white", limits = limits) +
+  ggplot2::ggplot(long, ggplot2::aes(.data$.column, .data$.row,
+                                     fill = .data$value)) + ggplot2::geom_raster() + facet +
+    ggplot2::scale_y_reverse() + ggplot2::scale_fill_gradient(low = "black", high = "white",
+                                                              limits = limits) +
     ggplot2::coord_equal(expand = FALSE) + ggplot2::theme_void() + ggplot2::theme(legend.position = "none")
 }
 
@@ -68,7 +79,8 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
   check_dots_empty(..., known = names(formals()))
   n_bags <- check_count(n_bags, "n_bags")
   n_instances <- check_count(n_instances, "n_instances")
-  if (length(object) == 0) stop_fumi("`object` must have at least one bag to plot.", class = "empty")
+  if (length(object) == 0)
+    stop_fumi("`object` must have at least one bag to plot.", class = "empty")
   object <- dense_bags(object, "a plot")
   shown <- c(utils::head(which(object$label), n_bags), utils::head(which(!object$label), n_bags))
   columns <- unlist(lapply(shown, function(j) utils::head(which(object$bag == j), n_instances)))
@@ -80,7 +92,8 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
   long <- data.frame(bag = rep(factor(name, unique(name)), each = d), instance = rep(nth, each = d),
                      label = rep(ifelse(object$label[bag], "target", "background"), each = d),
                      value = as.vector(object$x[, columns]))
-  draw_instances(long, rep(seq_len(d), length(columns)), object$image_dim, "bag", "label", range(long$value)) +
+  draw_instances(long, rep(seq_len(d), length(columns)), object$image_dim, "bag", "label",
+                 range(long$value)) +
     ggplot2::guides(colour = "none")
 }
 
@@ -109,8 +122,10 @@ autoplot.mil_tune <- function(object, ...) {
   check_dots_empty(...)
   table <- tidy(object)
   ggplot2::ggplot(table, ggplot2::aes(.data$configuration, .data$mean, colour = .data$chosen)) +
-    ggplot2::geom_pointrange(ggplot2::aes(ymin = .data$mean - .data$se, ymax = .data$mean + .data$se), na.rm = TRUE) +
-    ggplot2::scale_colour_manual(values = c(`FALSE` = background_colour, `TRUE` = target_colour), guide = "none") +
+    ggplot2::geom_pointrange(ggplot2::aes(ymin = .data$mean - .data$se,
+                                          ymax = .data$mean + .data$se), na.rm = TRUE) +
+    ggplot2::scale_colour_manual(values = c(`FALSE` = background_colour, `TRUE` = target_colour),
+                                 guide = "none") +
     ggplot2::labs(y = paste(object$measure$level, object$measure$metric))
 }
 
@@ -122,6 +137,8 @@ autoplot.paper_experiment <- function(object, run = NULL, unit = NULL, ...) {
   i <- which(tasks$run == (if (is.null(run)) tasks$run[1] else run) &
                tasks$unit == (if (is.null(unit)) tasks$unit[1] else unit))
   if (!length(i))
-    stop_fumi("`run` and `unit` must be among those of the experiment, not ", describe(run), " and ", describe(unit), ".")
-  draw_rocs(lapply(i, task_roc, x = object), paste0(tasks$method[i], ", ", setting_label(tasks[i, ])))
+    stop_fumi("`run` and `unit` must be among those of the experiment, not ", describe(run),
+              " and ", describe(unit), ".")
+  draw_rocs(lapply(i, task_roc, x = object), paste0(tasks$method[i], ", ",
+                                                    setting_label(tasks[i, ])))
 }

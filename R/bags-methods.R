@@ -37,12 +37,14 @@ NULL
 #' @export
 print.bags <- function(x, ...) {
   size <- if (length(x$ids)) range(tabulate(x$bag, length(x$ids))) else c(0, 0)
-  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ", sum(!x$label),
-      " negative (", x$classes[1], ")\n", sep = "")
+  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ",
+      sum(!x$label), " negative (", x$classes[1], ")\n", sep = "")
   cat(ncol(x$x), " instances of ", nrow(x$x), " features",
       if (!is.null(x$image_dim)) paste0(" (images of ", paste(x$image_dim, collapse = " x "), ")"),
-      ", ", if (size[1] == size[2]) size[1] else paste(size, collapse = " to "), " a bag\n", sep = "")
-  if (!is.null(x$truth)) cat(sum(x$truth), " instances are known targets (for evaluation only)\n", sep = "")
+      ", ", if (size[1] == size[2]) size[1]
+            else paste(size, collapse = " to "), " a bag\n", sep = "")
+  if (!is.null(x$truth))
+    cat(sum(x$truth), " instances are known targets (for evaluation only)\n", sep = "")
   invisible(x)
 }
 
@@ -50,7 +52,8 @@ print.bags <- function(x, ...) {
 #' @export
 summary.bags <- function(object, ...) {
   n <- length(object$ids)
-  out <- data.frame(bag = object$ids, label = factor(object$classes[1 + object$label], object$classes),
+  out <- data.frame(bag = object$ids, label = factor(object$classes[1 + object$label],
+                                                     object$classes),
                     instances = tabulate(object$bag, n))
   if (!is.null(object$truth)) out$targets <- tabulate(object$bag[object$truth], n)
   out
@@ -74,8 +77,8 @@ bags_as_asked <- function(x, i) {
   by_user <- order(x$order)
   members <- split(by_user, factor(x$bag[by_user], seq_along(x$ids)))[i]
   mine <- unlist(members, use.names = FALSE)
-  rebuild_bags(x, x$x[, mine, drop = FALSE], rep(seq_along(i), lengths(members)), make.unique(x$ids[i]), x$label[i],
-               seq_along(mine), x$truth[mine], x$cell[mine])
+  rebuild_bags(x, x$x[, mine, drop = FALSE], rep(seq_along(i), lengths(members)),
+               make.unique(x$ids[i]), x$label[i], seq_along(mine), x$truth[mine], x$cell[mine])
 }
 
 # Bags of the instances in the columns `mine`.
@@ -107,13 +110,15 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
   if (is.character(i)) {
     unknown <- setdiff(i, x$ids)
     if (length(unknown))
-      stop_fumi("`", name, "` must name bags that are there, but there is no bag ", enumerate(unknown), ".",
-                class = "subscript", call = call)
+      stop_fumi("`", name, "` must name bags that are there, but there is no bag ",
+                enumerate(unknown), ".", class = "subscript", call = call)
     return(match(i, x$ids))
   }
   if (is.logical(i) && length(i) == n && !anyNA(i)) return(which(i))
-  if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 && max(i, 0) > 0)
-    stop_fumi("`", name, "` must be numbers between 1 and ", n, ", ids, or one logical per bag, not ", describe(i), ".",
+  if (!is.numeric(i) || anyNA(i) || any(abs(i) > n) || any(i != round(i)) || min(i, 0) < 0 &&
+      max(i, 0) > 0)
+    stop_fumi("`", name, "` must be numbers between 1 and ", n,
+              ", ids, or one logical per bag, not ", describe(i), ".",
               class = "subscript", call = call)
   seq_len(n)[i]
 }
@@ -131,25 +136,28 @@ c.bags <- function(...) {
     parts[[1]], do.call(cbind, lapply(parts, `[[`, "x")), join(function(b, s) b$bag + before[s]),
     join(function(b, s) b$ids), join(function(b, s) b$label),
     join(function(b, s) b$order + instances[s]),
-    if (all_have("truth")) join(function(b, s) b$truth), if (all_have("cell")) join(function(b, s) b$cell))
+    if (all_have("truth")) join(function(b, s) b$truth),
+    if (all_have("cell")) join(function(b, s) b$cell))
 }
 
 check_combinable <- function(parts, call = rlang::caller_env()) {
   first <- parts[[1]]
   for (b in parts) {
     if (!inherits(b, "bags"))
-      stop_fumi("`...` must all be bags, but one is ", describe(b), ".", class = "type", call = call)
+      stop_fumi("`...` must all be bags, but one is ", describe(b), ".", class = "type",
+                call = call)
     for (part in c("classes", "features", "image_dim", "blueprint"))
       if (!identical(b[[part]], first[[part]]))
-        stop_fumi("`...` must agree in their ", part, ", but they do not.", class = "combine", call = call)
+        stop_fumi("`...` must agree in their ", part, ", but they do not.", class = "combine",
+                  call = call)
     if (nrow(b$x) != nrow(first$x))
-      stop_fumi("`...` must have the same number of features, not ", nrow(first$x), " and ", nrow(b$x), ".",
-                class = "combine", call = call)
+      stop_fumi("`...` must have the same number of features, not ", nrow(first$x), " and ",
+                nrow(b$x), ".", class = "combine", call = call)
   }
   ids <- unlist(lapply(parts, `[[`, "ids"))
   if (anyDuplicated(ids))
-    stop_fumi("`...` must not share bag ids, but bag ", ids[duplicated(ids)][1], " is in more than one.",
-              class = "combine", call = call)
+    stop_fumi("`...` must not share bag ids, but bag ", ids[duplicated(ids)][1],
+              " is in more than one.", class = "combine", call = call)
 }
 
 #' @rdname bags-methods
@@ -162,8 +170,8 @@ split.bags <- function(x, f, drop = FALSE, ...) {
     return(list(train = x[train], test = x[setdiff(seq_along(x$ids), train)]))
   }
   if (length(f) != length(x$ids))
-    stop_fumi("`f` must have one entry for each of the ", length(x$ids), " bags, or be a share, not ",
-              describe(f), ".")
+    stop_fumi("`f` must have one entry for each of the ", length(x$ids),
+              " bags, or be a share, not ", describe(f), ".")
   lapply(split(seq_along(x$ids), f), function(i) x[i])
 }
 

@@ -2,33 +2,37 @@
 
 #' Bags from a raster with imprecise target points
 #'
-#' A hyperspectral cube with ground truth from a GPS receiver is multiple-instance data: the target is in one of
-#' the pixels near the point, nobody knows which. Each point gives a positive bag, the pixels of its halo; negative
-#' bags are made of pixels that lie in no halo. It needs the package terra, which reads GeoTIFF, ENVI and many
-#' other formats.
+#' A hyperspectral cube with ground truth from a GPS receiver is multiple-instance data: the target
+#' is in one of the pixels near the point, nobody knows which. Each point gives a positive bag, the
+#' pixels of its halo; negative bags are made of pixels that lie in no halo. It needs the package
+#' terra, which reads GeoTIFF, ENVI and many other formats.
 #'
 #' @section Haloes:
-#' The halo of a point is the pixel that holds the point and all pixels whose centre is at most `halo` away from
-#' it, in the units of the map: metres, mostly; pixels, if the raster has no coordinates of its own. Take the error
-#' of the positions plus the radius of a target. A raster in degrees is refused: `terra::project()` gives it a map.
+#' The halo of a point is the pixel that holds the point and all pixels whose centre is at most
+#' `halo` away from it, in the units of the map: metres, mostly; pixels, if the raster has no
+#' coordinates of its own. Take the error of the positions plus the radius of a target. A raster in
+#' degrees is refused: `terra::project()` gives it a map.
 #'
-#' A pixel that lies in the haloes of two points is in both bags, so that each keeps its promise to hold a target.
+#' A pixel that lies in the haloes of two points is in both bags, so that each keeps its promise to
+#' hold a target.
 #'
-#' Pixels with a band that is missing or infinite are left out. A point whose halo has no other pixels gives no
-#' bag, with a warning.
+#' Pixels with a band that is missing or infinite are left out. A point whose halo has no other
+#' pixels gives no bag, with a warning.
 #'
-#' @param x a `SpatRaster` of terra, one layer a band. It is read in blocks; only pixels of bags are kept.
-#' @param points the targets: a `SpatVector` of points, or a matrix or data frame with columns `x` and `y`, or with
-#'   two columns, in the coordinates of the map.
+#' @param x a `SpatRaster` of terra, one layer a band. It is read in blocks; only pixels of bags
+#'   are kept.
+#' @param points the targets: a `SpatVector` of points, or a matrix or data frame with columns `x`
+#'   and `y`, or with two columns, in the coordinates of the map.
 #' @param halo how far a target may be from its point, see below.
-#' @param negative `"random"`: negative bags are random pixels outside of all haloes. `"tiles"`: they are square
-#'   tiles of the raster, drawn at random, less the haloes.
-#' @param n_negative,negative_size number of negative bags, and of pixels a bag (for tiles, at most, rounded up to
-#'   a square); fewer if the raster has not as many.
+#' @param negative `"random"`: negative bags are random pixels outside of all haloes. `"tiles"`:
+#'   they are square tiles of the raster, drawn at random, less the haloes.
+#' @param n_negative,negative_size number of negative bags, and of pixels a bag (for tiles, at
+#'   most, rounded up to a square); fewer if the raster has not as many.
 #' @param ... nothing: an unknown argument is an error.
-#' @return `bags()`: [bags()] with the ids `target<i>` for point i, and `background<j>`, and the names of the
-#'   layers as names of the features. `bag_cells()`: a data frame with one row per instance, in the order of
-#'   `as.matrix()`: its `bag`, and its `cell` of the raster, as `terra::xyFromCell()` takes it.
+#' @return `bags()`: [bags()] with the ids `target<i>` for point i, and `background<j>`, and the
+#'   names of the layers as names of the features. `bag_cells()`: a data frame with one row per
+#'   instance, in the order of `as.matrix()`: its `bag`, and its `cell` of the raster, as
+#'   `terra::xyFromCell()` takes it.
 #' @seealso [predict_raster()], [pd_far()], `vignette("hyperspectral")`
 #' @name bags.SpatRaster
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
@@ -59,12 +63,14 @@ bags.SpatRaster <- function(x, points, halo, ..., negative = c("random", "tiles"
   away <- if (negative == "random") random_cells(free, n_negative, negative_size)
           else tile_cells(free, terra::ncol(x), n_negative, negative_size)
   if (!length(away))
-    stop_fumi("`halo` must leave pixels without a target for negative bags, but ", format(halo), " leaves none.")
+    stop_fumi("`halo` must leave pixels without a target for negative bags, but ", format(halo),
+              " leaves none.")
   cell <- unlist(c(positive, away), use.names = FALSE)
   values <- as.matrix(terra::extract(x, cell))
   colnames(values) <- names(x)
   size <- lengths(c(positive, away))
-  b <- bags(values, bag = rep(names(size), size), label = rep(c(1, 0), c(length(positive), length(away))))
+  b <- bags(values, bag = rep(names(size), size),
+            label = rep(c(1, 0), c(length(positive), length(away))))
   b$cell <- cell[b$order]
   b
 }
@@ -74,7 +80,8 @@ bags.SpatRaster <- function(x, points, halo, ..., negative = c("random", "tiles"
 #' @export
 bag_cells <- function(b) {
   if (!inherits(b, "bags") || is.null(b$cell))
-    stop_fumi("`b` must be bags that were made from a raster, not ", describe(b), ".", class = "type")
+    stop_fumi("`b` must be bags that were made from a raster, not ", describe(b), ".",
+              class = "type")
   data.frame(bag = in_user_order(b, b$ids[b$bag]), cell = in_user_order(b, b$cell))
 }
 
@@ -85,11 +92,11 @@ positive_cells <- function(near, complete, call = rlang::caller_env()) {
   names(cells) <- paste0("target", seq_along(cells))
   empty <- lengths(cells) == 0
   if (all(empty))
-    stop_fumi("`points` must have pixels with data within `halo`, but none of the ", length(cells), " has.",
-              call = call)
+    stop_fumi("`points` must have pixels with data within `halo`, but none of the ", length(cells),
+              " has.", call = call)
   if (any(empty))
-    warn_fumi("`points` without a pixel with data within `halo` give no bag: ", enumerate(which(empty)), ".",
-              class = "points", call = call)
+    warn_fumi("`points` without a pixel with data within `halo` give no bag: ",
+              enumerate(which(empty)), ".", class = "points", call = call)
   cells[!empty]
 }
 
@@ -104,7 +111,8 @@ tile_cells <- function(free, width, n_bags, size) {
   named_background(tiles[sort(sample.int(length(tiles), min(length(tiles), n_bags)))])
 }
 
-named_background <- function(cells) stats::setNames(cells, paste0("background", seq_along(cells), recycle0 = TRUE))
+named_background <- function(cells) stats::setNames(cells, paste0("background", seq_along(cells),
+                                                                  recycle0 = TRUE))
 
 # The cells of each point's halo, by their numbers. The distance may exceed `halo` by rounding.
 halo_cells <- function(x, points, halo) {
@@ -121,12 +129,13 @@ halo_cells <- function(x, points, halo) {
   })
 }
 
-# ---- rasters ---------------------------------------------------------------------------------------
+# ---- rasters --------------------------------------------------------------------------------
 
 check_map <- function(x, name, call = rlang::caller_env()) {
   check_package("terra", "to work with a raster", call)
   if (!inherits(x, "SpatRaster"))
-    stop_fumi("`", name, "` must be a SpatRaster of terra, not ", describe(x), ".", class = "type", call = call)
+    stop_fumi("`", name, "` must be a SpatRaster of terra, not ", describe(x), ".", class = "type",
+              call = call)
   if (!terra::hasValues(x))
     stop_fumi("`", name, "` must have values, but it has none.", class = "empty", call = call)
 }
@@ -149,7 +158,8 @@ check_map_points <- function(points, x, call = rlang::caller_env()) {
             describe(points), ".", class = "type", call = call)
 }
 
-# The raster in blocks of whole rows: what `each` makes of the values of a block (cells x layers) and its first row.
+# The raster in blocks of whole rows: what `each` makes of the values of a block (cells x layers)
+# and its first row.
 for_blocks <- function(x, rows, each) {
   terra::readStart(x)
   on.exit(terra::readStop(x))

@@ -149,10 +149,12 @@ bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, imag
                          na.action = stats::na.fail) {
   check_dots_empty(..., known = names(formals()))
   if (rlang::is_string(x))
-    stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.", class = "type")
+    stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.",
+              class = "type")
   if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
   action <- check_na_action(na.action)
-  new_bags(as_columns(x, "x", missing_ok = action != "fail"), bag, label, positive, truth, image_dim, action)
+  new_bags(as_columns(x, "x", missing_ok = action != "fail"), bag, label, positive, truth,
+           image_dim, action)
 }
 
 #' @rdname bags
@@ -169,8 +171,8 @@ bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, i
   features <- x[setdiff(names(x), c(taken, said_by_models(x, taken)))]
   warn_copies(features, list(bag = bag, label = label, truth = truth))
   made <- frame_columns(features, column_blueprint(features), like, "x", action)
-  new_bags(made$x, pick(bag, "bag"), pick(label, "label"), positive, pick(truth, "truth"), image_dim, action,
-           made$blueprint)
+  new_bags(made$x, pick(bag, "bag"), pick(label, "label"), positive, pick(truth, "truth"),
+           image_dim, action, made$blueprint)
 }
 
 #' @rdname bags
@@ -209,18 +211,21 @@ bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim 
   data <- plain_frame(data)
   lacking <- function(e) stop_fumi("`x` must have columns of `data` on its left side, but: ",
                                    conditionMessage(e), ".", class = "column", call = call)
-  response <- if (length(x) == 3) tryCatch(eval(x[[2]], data, environment(x)), simpleError = lacking)
+  response <- if (length(x) == 3) tryCatch(eval(x[[2]], data, environment(x)),
+                                           simpleError = lacking)
   if (!inherits(response, "mi"))
     stop_fumi("`x` must be a formula `mi(label, bag) ~ features`, not `",
               paste(deparse(x), collapse = " "), "`.")
   named <- all.vars(x[[3]])
-  if (is.null(truth) && "truth" %in% setdiff(names(data), c(named, all.vars(x[[2]])))) truth <- "truth"
+  if (is.null(truth) && "truth" %in% setdiff(names(data), c(named, all.vars(x[[2]]))))
+    truth <- "truth"
   taken <- column_name(data, truth, "truth")
   if (!is.null(taken)) truth <- data[[taken]]
   hidden <- c(taken, "truth", if ("." %in% named) said_by_models(data, c(named, all.vars(x[[2]]))))
   right <- formula_blueprint(x, data, setdiff(names(data), setdiff(hidden, named)), call)
   made <- frame_columns(right$data, right$blueprint, like, "data", action)
-  new_bags(made$x, mi_bag(response), mi_label(response), positive, truth, image_dim, action, made$blueprint)
+  new_bags(made$x, mi_bag(response), mi_label(response), positive, truth, image_dim, action,
+           made$blueprint)
 }
 
 #' @rdname bags
@@ -236,10 +241,11 @@ frame_columns <- function(data, blueprint, like, name, action, call = rlang::cal
     blueprint <- blueprint_of(like, call)
     lacking <- setdiff(blueprint$columns, names(data))
     if (length(lacking))
-      stop_fumi("`", name, "` must have the columns of `like`, but it lacks ", enumerate(lacking), ".", class = "column",
-                call = call)
+      stop_fumi("`", name, "` must have the columns of `like`, but it lacks ", enumerate(lacking),
+                ".", class = "column", call = call)
   }
-  x <- if (nrow(data) && length(data)) expand_frame(data, blueprint, name, call) else as.matrix(data)
+  x <- if (nrow(data) && length(data)) expand_frame(data, blueprint, name, call)
+       else as.matrix(data)
   list(x = as_columns(x, name, call, missing_ok = action != "fail"), blueprint = blueprint)
 }
 
@@ -249,13 +255,14 @@ frame_columns <- function(data, blueprint, like, name, action, call = rlang::cal
 new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail", blueprint = NULL,
                      call = rlang::caller_env()) {
   if (missing(bag) || missing(label))
-    stop_fumi("`bag` and `label` must both be given, but `", if (missing(bag)) "bag" else "label", "` is missing.",
-              call = call)
+    stop_fumi("`bag` and `label` must both be given, but `", if (missing(bag)) "bag" else "label",
+              "` is missing.", call = call)
   if (ncol(x) == 0 || nrow(x) == 0)
     stop_fumi("`x` must have at least one instance and one feature, not ", ncol(x), " and ",
               nrow(x), ".", class = "empty", call = call)
   image_dim <- check_image_dim(image_dim, nrow(x), call)
-  given <- list(x = x, bag = comparable_values(bag), label = comparable_values(label), truth = truth)
+  given <- list(x = x, bag = comparable_values(bag), label = comparable_values(label),
+                truth = truth)
   if (action != "fail") given <- omit_missing(given, action, call)
   x <- given$x
   bag <- check_bag(given$bag, ncol(x), call, nrow(x))
@@ -281,7 +288,8 @@ check_na_action <- function(na.action, call = rlang::caller_env()) {
   same <- vapply(names(known), function(name)
     identical(na.action, known[[name]]) || identical(na.action, paste0("na.", name)), NA)
   if (any(same)) return(names(known)[same])
-  stop_fumi("`na.action` must be na.fail, na.omit or na.exclude, not ", describe(na.action), ".", call = call)
+  stop_fumi("`na.action` must be na.fail, na.omit or na.exclude, not ", describe(na.action), ".",
+            call = call)
 }
 
 # Instances with a feature, bag or label of their own that is missing are left out, and bags of
@@ -289,7 +297,8 @@ check_na_action <- function(na.action, call = rlang::caller_env()) {
 omit_missing <- function(given, action, call) {
   n <- ncol(given$x)
   rows <- missing_columns(given$x)
-  for (part in c("bag", "label")) if (length(given[[part]]) == n) rows <- union(rows, which(is.na(given[[part]])))
+  for (part in c("bag", "label"))
+    if (length(given[[part]]) == n) rows <- union(rows, which(is.na(given[[part]])))
   if (!length(rows) || length(given$bag) != n) return(given)
   id <- value_names(given$bag)
   gone <- setdiff(id, c(id[-rows], NA))
@@ -302,10 +311,11 @@ omit_missing <- function(given, action, call) {
   given$bag <- if (is.factor(given$bag)) droplevels(given$bag[-rows]) else given$bag[-rows]
   if (length(given$truth) == n) given$truth <- given$truth[-rows]
   if (!ncol(given$x))
-    stop_fumi("`x` must have an instance without a missing value, but none of the ", n, " is.", class = "empty", call = call)
+    stop_fumi("`x` must have an instance without a missing value, but none of the ", n, " is.",
+              class = "empty", call = call)
   if (length(gone))
-    warn_fumi("`na.action` leaves no instance of ", length(gone), " bags, which are dropped: ", enumerate(gone), ".",
-              class = "empty_bag", call = call)
+    warn_fumi("`na.action` leaves no instance of ", length(gone), " bags, which are dropped: ",
+              enumerate(gone), ".", class = "empty_bag", call = call)
   given$omitted <- structure(sort(rows), class = action)
   given
 }
@@ -321,18 +331,20 @@ missing_columns <- function(x) {
 check_bag <- function(bag, n, call, n_features = NULL) {
   if (!is.atomic(bag) || is.null(bag) || length(bag) != n)
     stop_fumi("`bag` must give the bag of each of the ", n, " instances, not ", describe(bag),
-              if (identical(length(bag), n_features)) is_transposed("x"), if (rlang::is_string(bag)) no_columns, ".",
-              call = call)
+              if (identical(length(bag), n_features)) is_transposed("x"),
+              if (rlang::is_string(bag)) no_columns, ".", call = call)
   if (anyNA(bag))
     stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)),
-              " instances, the first is ", which(is.na(bag))[1], ".", class = "nonfinite", call = call)
+              " instances, the first is ", which(is.na(bag))[1], ".", class = "nonfinite",
+              call = call)
   if (is.factor(bag) && nlevels(bag) > nlevels(droplevels(bag)))
     warn_fumi("`bag` has levels without an instance, which are dropped: ",
               enumerate(setdiff(levels(bag), levels(droplevels(bag)))), ".",
               class = "empty_bag", call = call)
   name <- value_names(bag)
   if (is.object(bag) && length(unique(name)) < length(unique(bag)))
-    stop_fumi("`bag` must differ as text where it differs, but ids of class ", class(bag)[1], " do not: `as.character()` ",
+    stop_fumi("`bag` must differ as text where it differs, but ids of class ", class(bag)[1],
+              " do not: `as.character()` ",
               "or `format()` makes text of them.", class = "type", call = call)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
@@ -344,7 +356,8 @@ parse_label <- function(label, positive, name, call) {
   if (!is.atomic(label) || is.null(label) || length(label) == 0)
     stop_fumi("`", name, "` must be a vector of labels, not ", describe(label), ".", call = call)
   if (anyNA(label))
-    stop_fumi("`", name, "` must not be missing, but ", sum(is.na(label)), " labels are, the first is label ",
+    stop_fumi("`", name, "` must not be missing, but ", sum(is.na(label)),
+              " labels are, the first is label ",
               which(is.na(label))[1], ".", class = "nonfinite", call = call)
   classes <- label_classes(label, positive, name, call)
   list(is_positive = value_names(label) == classes[2], classes = classes)
@@ -365,12 +378,13 @@ label_classes <- function(label, positive, name, call) {
   if (is.numeric(label) && all(label %in% c(-1, 1))) return(c("-1", "1"))
   if (is.factor(label) && length(values) == 2) return(values)
   if (length(values) == 2)
-    stop_fumi("`positive` must name the positive one of the two values of `", name, "` (", enumerate(values),
-              "), but it is not given.", class = "label", call = call)
+    stop_fumi("`positive` must name the positive one of the two values of `", name, "` (",
+              enumerate(values), "), but it is not given.", class = "label", call = call)
   stop_fumi("`", name, "` must be 0/1, -1/1, logical, a factor with two levels, or any two values ",
-            "with `positive` naming the positive one, not ", describe(label), if (rlang::is_string(label)) no_columns,
-            if (length(values) > 2)
-              paste0(" with ", length(values), " values: ", enumerate(values, 5), " (`one_vs_rest()` takes several classes)"),
+            "with `positive` naming the positive one, not ", describe(label),
+            if (rlang::is_string(label)) no_columns, if (length(values) > 2)
+              paste0(" with ", length(values), " values: ", enumerate(values, 5),
+                     " (`one_vs_rest()` takes several classes)"),
             ".", class = "label", call = call)
 }
 
@@ -393,7 +407,8 @@ label_by_bag <- function(y, names, bag, call) {
   mixed <- bag$code[y != first[bag$code]]
   if (length(mixed))
     stop_fumi("`label` must be the same for all instances of a bag, but bag ", bag$ids[mixed[1]],
-              " has both (what is true of single instances goes into `truth`).", class = "label", call = call)
+              " has both (what is true of single instances goes into `truth`).", class = "label",
+              call = call)
   unname(first)
 }
 
@@ -406,7 +421,8 @@ check_truth <- function(truth, classes, bag, y, call) {
   is_target <- parse_label(truth, if (own) classes[2], "truth", call)$is_positive
   odd <- which(is_target & !y[bag$code])
   if (length(odd))
-    warn_fumi("`truth` calls ", length(odd), " instances of negative bags targets, the first in bag ",
+    warn_fumi("`truth` calls ", length(odd),
+              " instances of negative bags targets, the first in bag ",
               bag$ids[bag$code[odd[1]]], ".", class = "truth", call = call)
   is_target
 }
@@ -415,8 +431,8 @@ check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
   if (is.null(image_dim)) return(NULL)
   if (!is.numeric(image_dim) || length(image_dim) != 2 || anyNA(image_dim) ||
       any(image_dim < 1 | image_dim != round(image_dim)) || prod(image_dim) != d)
-    stop_fumi("`image_dim` must be a height and a width whose product is the number of features (", d,
-              "), not ", paste(format(image_dim), collapse = " x "), ".", call = call)
+    stop_fumi("`image_dim` must be a height and a width whose product is the number of features (",
+              d, "), not ", paste(format(image_dim), collapse = " x "), ".", call = call)
   as.integer(image_dim)
 }
 
@@ -424,11 +440,14 @@ check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
 
 # The name of the column that `value` names, or NULL when it is no name.
 column_name <- function(x, value, name, call = rlang::caller_env()) {
-  if (missing(value)) stop_fumi("`bag` and `label` must both be given, but `", name, "` is missing.", call = call)
-  if (!is.character(value) || length(value) != 1 || nrow(x) == 1 && !value %in% names(x)) return(NULL)
+  if (missing(value))
+    stop_fumi("`bag` and `label` must both be given, but `", name, "` is missing.", call = call)
+  if (!is.character(value) || length(value) != 1 || nrow(x) == 1 && !value %in% names(x))
+    return(NULL)
   if (value %in% names(x)) return(value)
   stop_fumi("`", name, "` must name a column of the data, but there is no column ", describe(value),
-            " among ", enumerate(names(x), 5), did_you_mean(value, names(x)), ".", class = "column", call = call)
+            " among ", enumerate(names(x), 5), did_you_mean(value, names(x)), ".",
+            class = "column", call = call)
 }
 
 # Labels or ids given as vectors that are columns too would be taken for features.
@@ -436,21 +455,25 @@ warn_copies <- function(x, given, call = rlang::caller_env()) {
   for (name in names(given)) {
     value <- as.character(given[[name]])
     same <- function(v, i) identical(as.character(v[i]), value[i])
-    plain <- function(v) is.atomic(v) && (!is.object(v) || is.factor(v)) && length(v) > 1 && length(v) == length(value)
+    plain <- function(v) is.atomic(v) && (!is.object(v) || is.factor(v)) && length(v) > 1 &&
+      length(v) == length(value)
     is_copy <- vapply(x, function(v) plain(v) && same(v, 1) && same(v, seq_along(v)), NA)
     if (any(is_copy))
-      warn_fumi("`", name, "` must not be a feature too, but it equals the column ", names(x)[is_copy][1], ": `", name,
-                " = \"", names(x)[is_copy][1], "\"` takes that column out.", class = "copy", call = call)
+      warn_fumi("`", name, "` must not be a feature too, but it equals the column ",
+                names(x)[is_copy][1], ": `", name,
+                " = \"", names(x)[is_copy][1], "\"` takes that column out.", class = "copy",
+                call = call)
   }
 }
 
 # Columns that predict() and augment() have added to a data frame: no features, unless a formula
 # names them.
 said_by_models <- function(x, named, call = rlang::caller_env()) {
-  said <- setdiff(grep("^[.](bag|instance|score|prob|weight|atom|resid|pred_.*)$", names(x), value = TRUE), named)
+  said <- setdiff(grep("^[.](bag|instance|score|prob|weight|atom|resid|pred_.*)$", names(x),
+                       value = TRUE), named)
   if (length(said))
-    warn_fumi("`x` has columns that a model said, which are left out of the features: ", enumerate(said), ".",
-              class = "augmented", call = call)
+    warn_fumi("`x` has columns that a model said, which are left out of the features: ",
+              enumerate(said), ".", class = "augmented", call = call)
   said
 }
 

@@ -1,74 +1,85 @@
 #' Compare methods by repeated cross-validation over whole bags
 #'
-#' Every method is fitted to all folds of bags but one and scores the bags that were left out; the folds are drawn anew
-#' several times. The AUC of a method is the mean over the held-out folds, with a confidence interval, and the methods are
-#' compared in pairs by a test that knows that fits share training bags.
+#' Every method is fitted to all folds of bags but one and scores the bags that were left out; the
+#' folds are drawn anew several times. The AUC of a method is the mean over the held-out folds,
+#' with a confidence interval, and the methods are compared in pairs by a test that knows that fits
+#' share training bags.
 #'
 #' @section What the interval is for:
-#' An AUC is computed within each held-out fold, from bags that one fit has scored. Its mean estimates the AUC that the
-#' method reaches *on average over training sets of that size* (with 5 folds, four fifths of the bags), on new bags of
-#' the same kind. That is the target of the interval, and the difference of two such averages is what a pair is tested
-#' for. It is not the AUC of one of these fits, nor of a fit to all bags, which is often a little higher.
+#' An AUC is computed within each held-out fold, from bags that one fit has scored. Its mean
+#' estimates the AUC that the method reaches *on average over training sets of that size* (with 5
+#' folds, four fifths of the bags), on new bags of the same kind. That is the target of the
+#' interval, and the difference of two such averages is what a pair is tested for. It is not the
+#' AUC of one of these fits, nor of a fit to all bags, which is often a little higher.
 #'
 #' @section Variance:
-#' The AUCs of the folds are not independent: fits share training bags, and in different repeats test bags, too. With
-#' \eqn{J} folds in all, variance \eqn{\sigma^2} of the AUC of one fold and correlation \eqn{\rho} of any two, the
-#' variance of their mean is \eqn{\sigma^2 (\rho + (1 - \rho) / J)}. There is no unbiased estimate of \eqn{\rho}
-#' (Bengio and Grandvalet, 2004); as Nadeau and Bengio (2003) propose, it is taken to be the share of test bags,
-#' \eqn{1 / }`folds`. For \eqn{\sigma^2} they take the variance between folds, divided by \eqn{1 - \rho}, which
-#' varies much from data set to data set; here it is the mean of the unbiased estimates within the folds, from all pairs of
-#' a positive and a negative bag. Intervals are those of [mil_auc()] with this variance; a pair is tested by Student's t
-#' with as many degrees of freedom as there are bags, less two.
+#' The AUCs of the folds are not independent: fits share training bags, and in different repeats
+#' test bags, too. With
+#' \eqn{J} folds in all, variance \eqn{\sigma^2} of the AUC of one fold and correlation \eqn{\rho}
+#' of any two, the variance of their mean is \eqn{\sigma^2 (\rho + (1 - \rho) / J)}. There is no
+#' unbiased estimate of \eqn{\rho} (Bengio and Grandvalet, 2004); as Nadeau and Bengio (2003)
+#' propose, it is taken to be the share of test bags,
+#' \eqn{1 / }`folds`. For \eqn{\sigma^2} they take the variance between folds, divided by
+#' \eqn{1 - \rho}, which varies much from data set to data set; here it is the mean of the unbiased
+#' estimates within the folds, from all pairs of a positive and a negative bag. Intervals are those
+#' of [mil_auc()] with this variance; a pair is tested by Student's t with as many degrees of
+#' freedom as there are bags, less two.
 #'
-#' The script `bench/coverage.R` of the source package measures this by simulation: with 40 bags, 5 folds and 5 repeats,
-#' 95 % intervals cover the truth in 95.5 and 96.3 % of data sets that are noise and in 93.9 and 94.6 % with a weak signal
-#' (two methods, 700 data sets each), and a test at 5 % rejects in 4.6, 4.3, 6.1 and 5.4 % where two methods are equally good.
-#' A single repeat (`repeats = 1`) has wider intervals than it needs. Methods that do not learn at all, and
-#' differences of methods whose scores are much alike, vary less than this variance says: their intervals are too wide,
-#' and small differences are found less often than they could be. Two methods that used the same features rejected in
-#' at most 2 % in simulations. The estimator was chosen among several by simulations of the same kind of data, with
-#' other seeds; other numbers of bags and folds were not simulated.
+#' The script `bench/coverage.R` of the source package measures this by simulation: with 40 bags, 5
+#' folds and 5 repeats, 95 % intervals cover the truth in 95.5 and 96.3 % of data sets that are
+#' noise and in 93.9 and 94.6 % with a weak signal (two methods, 700 data sets each), and a test at
+#' 5 % rejects in 4.6, 4.3, 6.1 and 5.4 % where two methods are equally good. A single repeat
+#' (`repeats = 1`) has wider intervals than it needs. Methods that do not learn at all, and
+#' differences of methods whose scores are much alike, vary less than this variance says: their
+#' intervals are too wide, and small differences are found less often than they could be. Two
+#' methods that used the same features rejected in at most 2 % in simulations. The estimator was
+#' chosen among several by simulations of the same kind of data, with other seeds; other numbers of
+#' bags and folds were not simulated.
 #'
 #' @section Bags of different sizes:
-#' By default the score of a bag is that of its best instance, and the best of twenty is larger than the best of four
-#' whatever the labels: where positive bags have four instances and negative bags twenty, scores that are pure noise have an
-#' AUC of 0.17, and 0.83 the other way round. If sizes differ and are no part of what is to be learnt, compare with
-#' `pool = "top"`, see [pool_bags()].
+#' By default the score of a bag is that of its best instance, and the best of twenty is larger
+#' than the best of four whatever the labels: where positive bags have four instances and negative
+#' bags twenty, scores that are pure noise have an AUC of 0.17, and 0.83 the other way round. If
+#' sizes differ and are no part of what is to be learnt, compare with `pool = "top"`, see
+#' [pool_bags()].
 #'
 #' @param x [bags()]; for `plot()` and `print()`, what `mil_benchmark()` returned.
-#' @param methods a named list with one entry per method: a function that fits, such as [dlfumi()], or a list of such a
-#'   function and parameters, `list(dlfumi, n_target = 2)`; or the names of functions of this package,
-#'   `c("dlfumi", "sil")`.
-#' @param folds their number, or the fold of each bag, as [bag_folds()] gives it, or a matrix with one column of folds
-#'   per repeat.
+#' @param methods a named list with one entry per method: a function that fits, such as [dlfumi()],
+#'   or a list of such a function and parameters, `list(dlfumi, n_target = 2)`; or the names of
+#'   functions of this package, `c("dlfumi", "sil")`.
+#' @param folds their number, or the fold of each bag, as [bag_folds()] gives it, or a matrix with
+#'   one column of folds per repeat.
 #' @param repeats how often folds are drawn anew, if `folds` is a number.
 #' @param level of the confidence intervals.
 #' @param adjust how p-values are adjusted for the number of pairs, see [stats::p.adjust()].
-#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]; by default, as each method
-#'   does it.
+#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]; by
+#'   default, as each method does it.
 #' @param group,dir,progress as in [mil_tune()].
 #' @param digits number of decimals.
 #' @param ... for `plot()`, passed to [plot.mil_roc()]; otherwise nothing.
 #' @return A list of class `mil_benchmark`:
-#'   \item{results}{one row per method, best first: `method`, `auc`, the mean over held-out folds, its interval `low` to
-#'     `high` and standard error `se`, `fold_sd`, the standard deviation of the AUCs of folds, `accuracy` of the
-#'     classes that the fits assign, `seconds` of training, and `error`, why a method that failed has no numbers}
-#'   \item{tests}{one row per pair: the methods, the `difference` of their AUCs, its standard error `se`, `p` and
-#'     `p_adjusted`}
-#'   \item{scores}{one row per method, repeat and held-out bag: `method`, `bag`, `run`, `fold`, `positive`, `score`,
-#'     `called`. Fits have scores on different scales; these are centred and scaled by their mean and standard
-#'     deviation over the instances of the negative training bags of each fit, as in [one_vs_rest()]}
-#'   \item{curves}{by method, the ROC curve of all these scores together. It compares bags of different folds, too,
-#'     and its area differs a little from `auc`}
-#' @references Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. *Machine Learning*, 52(3),
-#'   239--281.
+#'   \item{results}{one row per method, best first: `method`, `auc`, the mean over held-out folds,
+#'     its interval `low` to `high` and standard error `se`, `fold_sd`, the standard deviation of
+#'     the AUCs of folds, `accuracy` of the classes that the fits assign, `seconds` of training,
+#'     and `error`, why a method that failed has no numbers}
+#'   \item{tests}{one row per pair: the methods, the `difference` of their AUCs, its standard error
+#'     `se`, `p` and `p_adjusted`}
+#'   \item{scores}{one row per method, repeat and held-out bag: `method`, `bag`, `run`, `fold`,
+#'     `positive`, `score`, `called`. Fits have scores on different scales; these are centred and
+#'     scaled by their mean and standard deviation over the instances of the negative training bags
+#'     of each fit, as in [one_vs_rest()]}
+#'   \item{curves}{by method, the ROC curve of all these scores together. It compares bags of
+#'     different folds, too, and its area differs a little from `auc`}
+#' @references Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. *Machine
+#'   Learning*, 52(3), 239--281.
 #'
-#'   Bengio, Y. and Grandvalet, Y. (2004). No unbiased estimator of the variance of k-fold cross-validation. *Journal of
-#'   Machine Learning Research*, 5, 1089--1105.
+#'   Bengio, Y. and Grandvalet, Y. (2004). No unbiased estimator of the variance of k-fold
+#'   cross-validation. *Journal of Machine Learning Research*, 5, 1089--1105.
 #'
-#'   Bouckaert, R. R. and Frank, E. (2004). Evaluating the replicability of significance tests for comparing learning
-#'   algorithms. *Advances in Knowledge Discovery and Data Mining*, 3--12.
-#' @seealso [mil_tune()] to choose the parameters of one method, [mil_auc()] for the AUC of one fit on new bags.
+#'   Bouckaert, R. R. and Frank, E. (2004). Evaluating the replicability of significance tests for
+#'   comparing learning algorithms. *Advances in Knowledge Discovery and Data Mining*, 3--12.
+#' @seealso [mil_tune()] to choose the parameters of one method, [mil_auc()] for the AUC of one fit
+#'   on new bags.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 16, bag_size = 4, n_features = 10)
@@ -77,8 +88,10 @@
 #' compared
 #' plot(compared)
 #' @export
-mil_benchmark <- function(x, methods, ..., folds = 5, repeats = 5, group = NULL, level = 0.95, adjust = "holm",
-                          pool = NULL, dir = NULL, progress = getOption("fumi.progress", interactive())) {
+mil_benchmark <- function(x, methods, ..., folds = 5, repeats = 5, group = NULL, level = 0.95,
+                          adjust = "holm",
+                          pool = NULL, dir = NULL,
+                          progress = getOption("fumi.progress", interactive())) {
   check_dots_empty(..., known = names(formals()))
   problems <- check_problems(x)
   if (length(problems) > 1) stop_fumi("`x` must be bags, not ", describe(x), ".")
@@ -87,8 +100,10 @@ mil_benchmark <- function(x, methods, ..., folds = 5, repeats = 5, group = NULL,
   adjust <- check_choice(adjust, stats::p.adjust.methods, "adjust")
   if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
   progress <- check_flag(progress, "progress")
-  drawn <- list(folds = repeated_folds(folds, check_count(repeats, "repeats"), problems, group), seed = draw_seed())
-  work <- open_work(dir, list(data = problems, measure = list("benchmark", pool), folds = list(folds, repeats, group)),
+  drawn <- list(folds = repeated_folds(folds, check_count(repeats, "repeats"), problems, group),
+                seed = draw_seed())
+  work <- open_work(dir, list(data = problems, measure = list("benchmark", pool),
+                              folds = list(folds, repeats, group)),
                     drawn)
   tasks <- benchmark_tasks(problems[[1]], methods, work$drawn)
   done <- run_tasks(tasks, benchmark_runner(pool), work, progress, "benchmark")
@@ -101,7 +116,8 @@ repeated_folds <- function(folds, repeats, problems, group, call = rlang::caller
     return(vapply(seq_len(repeats), function(i) check_folds(folds, problems, group, call)[[1]],
                   integer(length(problems[[1]]))))
   columns <- if (is.matrix(folds)) asplit(folds, 2) else list(folds)
-  do.call(cbind, lapply(columns, function(f) as.vector(check_folds(c(f), problems, group, call)[[1]])))
+  do.call(cbind, lapply(columns, function(f) as.vector(check_folds(c(f), problems, group,
+                                                                   call)[[1]])))
 }
 
 # A named list of list(fitter, parameters...).
@@ -131,7 +147,8 @@ benchmark_tasks <- function(b, methods, drawn) {
   streams <- lapply(seq_len(nrow(place)), function(k) task_stream(drawn$seed, 0, k))
   tasks <- lapply(names(methods), function(m) lapply(seq_len(nrow(place)), function(k)
     list(name = paste(m, place$run[k], place$fold[k], sep = "-"), title = m,
-         method = list(methods[[m]][[1]], methods[[m]][-1]), run = place$run[k], fold = place$fold[k],
+         method = list(methods[[m]][[1]], methods[[m]][-1]), run = place$run[k],
+         fold = place$fold[k],
          folds = drawn$folds[, place$run[k]], stream = streams[[k]], data = b)))
   unlist(tasks, recursive = FALSE)
 }
@@ -152,23 +169,27 @@ benchmark_fold <- function(task, pool) {
     if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
     scale <- negative_scale(fit, train)
     score <- comparable(fit, predict(fit, held, level = "bag", pool = pool)$.score)
-    scores <- data.frame(method = task$title, bag = held$ids, run = task$run, fold = task$fold, positive = held$label,
-                         score = (score - scale[["center"]]) / scale[["scale"]], called = called_positive(fit, held, pool))
+    scores <- data.frame(method = task$title, bag = held$ids, run = task$run, fold = task$fold,
+                         positive = held$label,
+                         score = (score - scale[["center"]]) / scale[["scale"]],
+                         called = called_positive(fit, held, pool))
     list(scores = scores, seconds = seconds, error = NA_character_)
   }
-  tryCatch(attempt(), error = function(e) list(scores = NULL, seconds = NA_real_, error = why_failed(e)))
+  tryCatch(attempt(), error = function(e) list(scores = NULL, seconds = NA_real_,
+                                               error = why_failed(e)))
 }
 
 # NA where the fit has no threshold for this pooling.
 called_positive <- function(fit, held, pool) {
-  tryCatch(predict(fit, held, type = "class", level = "bag", pool = pool)$.pred_class == fit$classes[2],
+  tryCatch(predict(fit, held, type = "class", level = "bag",
+                   pool = pool)$.pred_class == fit$classes[2],
            fumi_error_no_threshold = function(e) NA)
 }
 
-# ---- the mean over folds and its variance ---------------------------------------------------------
+# ---- the mean over folds and its variance ---------------------------------------------------
 
-# For each fold, which positive bags (rows) are scored above which negative ones (columns): 1, 1/2 for a tie, or 0. Folds
-# without both labels are left out.
+# For each fold, which positive bags (rows) are scored above which negative ones (columns): 1, 1/2
+# for a tie, or 0. Folds without both labels are left out.
 fold_pairs <- function(scores) {
   pairs <- lapply(split(scores, list(scores$fold, scores$run), drop = TRUE), function(s) {
     s <- s[order(s$bag), ]
@@ -178,18 +199,20 @@ fold_pairs <- function(scores) {
   Filter(length, pairs)
 }
 
-# The mean over folds of the means of such matrices (or of the differences of two), and its variance by Nadeau and Bengio
-# (2003) with `share` of the bags in a fold.
+# The mean over folds of the means of such matrices (or of the differences of two), and its
+# variance by Nadeau and Bengio (2003) with `share` of the bags in a fold.
 mean_over_folds <- function(pairs, share) {
   by_fold <- vapply(pairs, mean, 0)
   of_fold <- mean(vapply(pairs, pair_variance, 0), na.rm = TRUE)
   between <- stats::var(by_fold) / (1 - share)
   if (!isTRUE(of_fold > 0)) of_fold <- if (is.na(between)) 0 else between
-  list(mean = mean(by_fold), sd = stats::sd(by_fold), variance = of_fold * (share + (1 - share) / length(by_fold)))
+  list(mean = mean(by_fold), sd = stats::sd(by_fold),
+       variance = of_fold * (share + (1 - share) / length(by_fold)))
 }
 
-# An unbiased estimate of the variance of the mean of a matrix in which rows are independent, and columns: the square of the
-# mean less the mean product of entries that share neither row nor column. NA with a single row or column.
+# An unbiased estimate of the variance of the mean of a matrix in which rows are independent, and
+# columns: the square of the mean less the mean product of entries that share neither row nor
+# column. NA with a single row or column.
 pair_variance <- function(pairs) {
   m <- nrow(pairs)
   n <- ncol(pairs)
@@ -204,20 +227,24 @@ new_mil_benchmark <- function(done, tasks, methods, level, adjust, call = rlang:
   not_run <- list(scores = NULL, seconds = NA_real_, error = "not run")
   done <- lapply(done, function(d) if (is.null(d)) not_run else d)
   of <- split(done, factor(vapply(tasks, `[[`, "", "title"), methods))
-  errors <- vapply(of, function(folds) c(stats::na.omit(vapply(folds, `[[`, "", "error")), NA)[[1]], "")
+  errors <- vapply(of, function(folds) c(stats::na.omit(vapply(folds, `[[`, "", "error")),
+                                         NA)[[1]], "")
   whole <- is.na(errors)
   if (!any(whole))
-    stop_fumi("At least one of `methods` must run, but all fail: ", errors[[1]], class = "fit", call = call)
+    stop_fumi("At least one of `methods` must run, but all fail: ", errors[[1]], class = "fit",
+              call = call)
   scores <- lapply(of[whole], function(folds) do.call(rbind, lapply(folds, `[[`, "scores")))
   pairs <- lapply(scores, fold_pairs)
-  rows <- lapply(methods, function(m) benchmark_row(m, scores[[m]], pairs[[m]], of[[m]], errors[[m]], level))
+  rows <- lapply(methods, function(m) benchmark_row(m, scores[[m]], pairs[[m]], of[[m]],
+                                                    errors[[m]], level))
   results <- do.call(rbind, rows)
   results <- results[order(-results$auc), ]
   rownames(results) <- NULL
   ranked <- intersect(results$method, names(scores))
   structure(list(results = results, tests = benchmark_tests(pairs[ranked], scores[[1]], adjust),
                  scores = do.call(rbind, unname(scores)),
-                 curves = lapply(scores[ranked], function(s) mil_roc(s$score, s$positive)), level = level, adjust = adjust),
+                 curves = lapply(scores[ranked], function(s) mil_roc(s$score, s$positive)),
+                 level = level, adjust = adjust),
             class = "mil_benchmark")
 }
 
@@ -230,12 +257,14 @@ fold_design <- function(scores) {
 
 benchmark_row <- function(method, scores, pairs, folds, error, level) {
   if (is.null(scores))
-    return(data.frame(method, auc = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, fold_sd = NA_real_,
-                      accuracy = NA_real_, seconds = NA_real_, error))
+    return(data.frame(method, auc = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_,
+                      fold_sd = NA_real_, accuracy = NA_real_, seconds = NA_real_, error))
   design <- fold_design(scores)
   over <- mean_over_folds(pairs, design$share)
-  interval <- probit_interval(over$mean, over$variance, level, min(design$positive, design$negative))
-  data.frame(method, auc = over$mean, low = interval[1], high = interval[2], se = sqrt(over$variance),
+  interval <- probit_interval(over$mean, over$variance, level,
+                              min(design$positive, design$negative))
+  data.frame(method, auc = over$mean, low = interval[1], high = interval[2],
+             se = sqrt(over$variance),
              fold_sd = over$sd, accuracy = mean(scores$called == scores$positive),
              seconds = sum(vapply(folds, `[[`, 0, "seconds")), error)
 }
@@ -263,21 +292,25 @@ print.mil_benchmark <- function(x, digits = 3, ...) {
   s <- x$scores[x$scores$method == x$scores$method[1], ]
   r <- x$results
   runs <- length(unique(s$run))
-  cat("Benchmark of ", nrow(r), if (nrow(r) > 1) " methods: " else " method: ", length(unique(s$bag)),
-      " bags, ", length(unique(s$fold)), " folds", if (runs > 1) paste0(", drawn ", runs, " times"), "\n", sep = "")
+  cat("Benchmark of ", nrow(r), if (nrow(r) > 1) " methods: " else " method: ",
+      length(unique(s$bag)),
+      " bags, ", length(unique(s$fold)), " folds",
+      if (runs > 1) paste0(", drawn ", runs, " times"), "\n", sep = "")
   number <- function(v) ifelse(is.na(v), "", formatC(v, digits, format = "f"))
   shown <- data.frame(method = r$method, AUC = number(r$auc),
                       ifelse(is.na(r$auc), "", paste(number(r$low), "to", number(r$high))),
-                      accuracy = number(r$accuracy), seconds = ifelse(is.na(r$seconds), "", round(r$seconds, 1)))
+                      accuracy = number(r$accuracy),
+                      seconds = ifelse(is.na(r$seconds), "", round(r$seconds, 1)))
   names(shown)[3] <- paste0(100 * x$level, " %")
   print(shown, row.names = FALSE)
   for (i in which(!is.na(r$error))) cat(r$method[i], " failed: ", r$error[i], "\n", sep = "")
   if (!is.null(x$tests)) {
     t <- x$tests
     p_text <- function(p) format.pval(p, digits, eps = 1e-4)
-    cat("\nPaired tests, corrected for shared training bags (p adjusted: ", x$adjust, ")\n", sep = "")
-    print(data.frame(pair = paste(t$first, "-", t$second), difference = number(t$difference), p = p_text(t$p),
-                     adjusted = p_text(t$p_adjusted)), row.names = FALSE)
+    cat("\nPaired tests, corrected for shared training bags (p adjusted: ", x$adjust, ")\n",
+        sep = "")
+    print(data.frame(pair = paste(t$first, "-", t$second), difference = number(t$difference),
+                     p = p_text(t$p), adjusted = p_text(t$p_adjusted)), row.names = FALSE)
   }
   invisible(x)
 }

@@ -10,11 +10,14 @@
 # The functions that a formula may use. They work on one row at a time, or (the last ones) keep
 # what they need of the training data. No other is run, so that a fit does not depend on what else
 # is loaded, nor a file of a fit on code.
-term_functions <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "<", ">", "<=", ">=", "==", "!=", "&", "|", "!", "c",
-                    "list", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs", "sign", "sin", "cos",
-                    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor", "ceiling", "round", "trunc", "pmin",
-                    "pmax", "ifelse", "is.na", "as.numeric", "as.integer", "as.character", "as.factor", "factor",
-                    "ordered", "cut", "scale", "poly", "ns", "bs")
+term_functions <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "<", ">", "<=", ">=", "==", "!=",
+                    "&", "|", "!", "c",
+                    "list", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs",
+                    "sign", "sin", "cos",
+                    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor", "ceiling",
+                    "round", "trunc", "pmin",
+                    "pmax", "ifelse", "is.na", "as.numeric", "as.integer", "as.character",
+                    "as.factor", "factor", "ordered", "cut", "scale", "poly", "ns", "bs")
 
 term_environment <- function() {
   from <- c(poly = "stats", ns = "splines", bs = "splines")
@@ -31,7 +34,7 @@ cut_at <- function(x, breaks, ...) {
   cut(x, breaks, ...)
 }
 
-# ---- making one ------------------------------------------------------------------------------------
+# ---- making one -----------------------------------------------------------------------------
 
 # For columns that stand for themselves.
 column_blueprint <- function(data) {
@@ -62,26 +65,32 @@ formula_blueprint <- function(formula, data, dot, call) {
   }
   columns <- unique(unlist(lapply(labels, all.vars)))
   data <- data[columns]
-  if (all(vapply(labels, is.name, NA))) return(list(data = data, blueprint = column_blueprint(data)))
+  if (all(vapply(labels, is.name, NA)))
+    return(list(data = data, blueprint = column_blueprint(data)))
   text <- paste("~", paste(attr(terms, "term.labels"), collapse = " + "))
   blueprint <- list(columns = columns, terms = text)
-  look <- function() stats::model.frame(text_terms(text), term_data(data, call), na.action = stats::na.pass)
+  look <- function() stats::model.frame(text_terms(text), term_data(data, call),
+                                        na.action = stats::na.pass)
   frame <- tryCatch(suppressWarnings(look()), error = failed)
   blueprint$coding <- lapply(frame[vapply(frame, is.factor, NA)], factor_coding)
-  blueprint$variables <- vapply(as.list(attr(attr(frame, "terms"), "predvars"))[-1], expression_text, "")
-  if (!is.null(is_blueprint(blueprint))) refuse("terms that can be kept as text, but ", text, " cannot")
+  blueprint$variables <- vapply(as.list(attr(attr(frame, "terms"), "predvars"))[-1],
+                                expression_text, "")
+  if (!is.null(is_blueprint(blueprint)))
+    refuse("terms that can be kept as text, but ", text, " cannot")
   list(data = data, blueprint = blueprint)
 }
 
 # What in a term or a variable of a formula is not allowed, in words; NULL if nothing is.
 odd_names <- function(expression, columns, functions = term_functions) {
   if (is.name(expression) && !as.character(expression) %in% c(columns, "pi"))
-    return(paste0("columns of `data` on its right side, but ", as.character(expression), " is none"))
+    return(paste0("columns of `data` on its right side, but ", as.character(expression),
+                  " is none"))
   if (!is.call(expression)) return(NULL)
   name <- expression[[1]]
   if (!is.name(name) || !as.character(name) %in% functions)
     return(paste0("functions that new data can be given to, such as log(), poly() and factor(), but ",
-                  paste(deparse(name), collapse = ""), "() is none of them: compute that column first"))
+                  paste(deparse(name), collapse = ""),
+                  "() is none of them: compute that column first"))
   odd <- unlist(lapply(as.list(expression)[-1], odd_names, columns, functions))
   if (length(odd)) odd[1]
 }
@@ -108,7 +117,7 @@ term_data <- function(data, call) {
   data
 }
 
-# ---- using one -------------------------------------------------------------------------------------
+# ---- using one ------------------------------------------------------------------------------
 
 # The features of a data frame, n x d.
 expand_frame <- function(data, blueprint, name, call) {
@@ -118,10 +127,12 @@ expand_frame <- function(data, blueprint, name, call) {
   parts <- lapply(blueprint$columns, function(column) {
     if (!column %in% names(blueprint$coding)) return(stats::setNames(list(data[[column]]), column))
     coded <- code_factor(data[[column]], blueprint$coding[[column]], column, name, call)
-    stats::setNames(lapply(seq_len(ncol(coded)), function(j) coded[, j]), paste0(column, colnames(coded)))
+    stats::setNames(lapply(seq_len(ncol(coded)), function(j) coded[, j]),
+                    paste0(column, colnames(coded)))
   })
   parts <- unlist(parts, recursive = FALSE)
-  numeric_columns(structure(parts, row.names = .set_row_names(nrow(data)), class = "data.frame"), name, call)
+  numeric_columns(structure(parts, row.names = .set_row_names(nrow(data)), class = "data.frame"),
+                  name, call)
 }
 
 check_levels <- function(f, coding, column, name, call) {
@@ -131,8 +142,8 @@ check_levels <- function(f, coding, column, name, call) {
   new <- setdiff(unique(as.character(f)), c(rownames(coding), NA))
   if (length(new))
     stop_fumi("`", name, "` must have no levels in ", column, " that the fit has not seen (",
-              enumerate(rownames(coding), 5), "), but it has ", enumerate(new), ".", class = "level",
-              call = call)
+              enumerate(rownames(coding), 5), "), but it has ", enumerate(new), ".",
+              class = "level", call = call)
   factor(as.character(f), rownames(coding))
 }
 
@@ -143,7 +154,8 @@ code_factor <- function(f, coding, column, name, call) {
 }
 
 expand_terms <- function(data, blueprint, name, call) {
-  failed <- function(e) stop_fumi("`", name, "` must have columns for `", blueprint$terms, "`, but: ",
+  failed <- function(e) stop_fumi("`", name, "` must have columns for `", blueprint$terms,
+                                  "`, but: ",
                                   conditionMessage(e), ".", class = "column", call = call)
   terms <- text_terms(blueprint$terms)
   attr(terms, "predvars") <- as.call(c(quote(list), lapply(blueprint$variables, str2lang)))
@@ -161,8 +173,8 @@ term_numbers <- function(variable, label, name, call) {
   if (is.logical(variable)) return(variable + 0)
   oldClass(variable) <- setdiff(oldClass(variable), c("poly", "ns", "bs", "basis"))
   if (!has_numbers(variable))
-    stop_fumi("`", name, "` must have numbers or a factor in ", label, ", not ", describe(variable), ".",
-              class = "type", call = call)
+    stop_fumi("`", name, "` must have numbers or a factor in ", label, ", not ",
+              describe(variable), ".", class = "type", call = call)
   numbers_of(variable, label, call)
 }
 
@@ -174,16 +186,20 @@ blueprint_of <- function(like, call) {
   stop_fumi("`like` must be bags or a fit, not ", describe(like), ".", class = "type", call = call)
 }
 
-# ---- checking one ----------------------------------------------------------------------------------
+# ---- checking one ---------------------------------------------------------------------------
 
 # A rule of validate_model(): words for what is wrong, else NULL.
 is_blueprint <- function(x) {
   words <- "a list of columns, codings and terms that uses no other functions than a formula may"
-  is_coding <- function(m) is.double(m) && is.matrix(m) && all(is.finite(m)) && all(lengths(dimnames(m)) == dim(m))
-  if (!is.list(x) || !is.character(x$columns) || anyNA(x$columns) || !is.list(x$coding)) return(words)
-  if (length(x$coding) && (is.null(names(x$coding)) || !all(vapply(x$coding, is_coding, NA)))) return(words)
+  is_coding <- function(m) is.double(m) && is.matrix(m) && all(is.finite(m)) &&
+    all(lengths(dimnames(m)) == dim(m))
+  if (!is.list(x) || !is.character(x$columns) || anyNA(x$columns) || !is.list(x$coding))
+    return(words)
+  if (length(x$coding) && (is.null(names(x$coding)) || !all(vapply(x$coding, is_coding, NA))))
+    return(words)
   if (is.null(x$terms)) return(if (!all(names(x$coding) %in% x$columns)) words)
-  if (!is.character(c(x$terms, x$variables)) || length(x$terms) != 1 || !is.character(x$variables)) return(words)
+  if (!is.character(c(x$terms, x$variables)) || length(x$terms) != 1 || !is.character(x$variables))
+    return(words)
   parsed <- tryCatch(lapply(c(x$terms, x$variables), str2lang), error = function(e) NULL)
   if (is.null(parsed) || !rlang::is_formula(parsed[[1]], lhs = FALSE)) return(words)
   terms <- tryCatch(stats::terms(as_formula(parsed[[1]])), error = function(e) NULL)
@@ -192,4 +208,5 @@ is_blueprint <- function(x) {
 }
 
 # The formula that a call to `~` is, without running anything.
-as_formula <- function(expression) structure(expression, class = "formula", .Environment = baseenv())
+as_formula <- function(expression) structure(expression, class = "formula",
+                                             .Environment = baseenv())

@@ -1,53 +1,62 @@
-# What turns the scores of a fit into classes and probabilities: `calibration`, one plain list in every fit, made from
-# the scores that bags get by fits that have not seen them.
+# What turns the scores of a fit into classes and probabilities: `calibration`, one plain list in
+# every fit, made from the scores that bags get by fits that have not seen them.
 
 #' Calibrate a fit
 #'
-#' Every fitter of this package calibrates what it returns: it chooses the threshold that `predict(type = "class")`
-#' goes by, and the curves that turn scores into the probabilities of `predict(type = "prob")`. `mil_calibrate()` does the
-#' same for a method of your own, or again for a fit, with bags that the fit has not seen.
+#' Every fitter of this package calibrates what it returns: it chooses the threshold that
+#' `predict(type = "class")` goes by, and the curves that turn scores into the probabilities of
+#' `predict(type = "prob")`. `mil_calibrate()` does the same for a method of your own, or again for
+#' a fit, with bags that the fit has not seen.
 #'
 #' @section How it works:
-#' A fit scores the bags that it was trained on higher or lower than it scores new ones, so their scores say little. The
-#' training bags are split into `folds` parts of whole bags, with both labels spread evenly; each part is scored by a fit
-#' to the other parts. Such a fit may have scores on another scale than the fit to all bags: they are shifted and
-#' stretched such that the scores of the bags that both were trained on agree in mean and standard deviation (scores
-#' that are ratios as their logarithms). From the scores of all bags come
+#' A fit scores the bags that it was trained on higher or lower than it scores new ones, so their
+#' scores say little. The training bags are split into `folds` parts of whole bags, with both
+#' labels spread evenly; each part is scored by a fit to the other parts. Such a fit may have
+#' scores on another scale than the fit to all bags: they are shifted and stretched such that the
+#' scores of the bags that both were trained on agree in mean and standard deviation (scores that
+#' are ratios as their logarithms). From the scores of all bags come
 #'
-#' * the threshold, the score with the best balanced accuracy, and among equals the middle of the widest gap;
-#' * a logistic curve from the score of a bag to the probability that it is positive, with Platt's (1999) smoothed
-#'   labels and a slope that is positive;
-#' * a logistic curve from the score of an instance to the probability that it is a target. The labels of instances are
-#'   not known. The curve is the one for which the probability that a bag holds at least one target,
-#'   \eqn{1 - \prod_i (1 - p_i)}, agrees best with the labels of the bags, by maximum likelihood. So it takes for granted
-#'   that a bag is positive because of single instances, and that these are independent given their scores. The
-#'   probability of a bag is not computed from those of its instances.
+#' * the threshold, the score with the best balanced accuracy, and among equals the middle of the
+#'   widest gap;
+#' * a logistic curve from the score of a bag to the probability that it is positive, with Platt's
+#'   (1999) smoothed labels and a slope that is positive;
+#' * a logistic curve from the score of an instance to the probability that it is a target. The
+#'   labels of instances are not known. The curve is the one for which the probability that a bag
+#'   holds at least one target,
+#'   \eqn{1 - \prod_i (1 - p_i)}, agrees best with the labels of the bags, by maximum likelihood.
+#'   So it takes for granted that a bag is positive because of single instances, and that these are
+#'   independent given their scores. The probability of a bag is not computed from those of its
+#'   instances.
 #'
-#' A method with a probability model ([diverse_density()], [em_dd()], [dmil()]) keeps the probabilities of its model if
-#' they have a lower Brier score (the mean squared difference from the labels) on these bags than the logistic curve has,
-#' and these bags are not those that the fit was trained on.
-#' Probabilities are those for bags among which positive ones are as frequent as in the training data.
+#' A method with a probability model ([diverse_density()], [em_dd()], [dmil()]) keeps the
+#' probabilities of its model if they have a lower Brier score (the mean squared difference from
+#' the labels) on these bags than the logistic curve has, and these bags are not those that the fit
+#' was trained on. Probabilities are those for bags among which positive ones are as frequent as in
+#' the training data.
 #'
-#' The random numbers of calibration come from a stream of its own: a fit has the same atoms or weights with it and
-#' without, and what is drawn after a fit does not change.
+#' The random numbers of calibration come from a stream of its own: a fit has the same atoms or
+#' weights with it and without, and what is drawn after a fit does not change.
 #'
 #' @section When it is in-sample:
-#' `calibrate = 0`, or `FALSE`, uses the scores of the training bags by the fit itself, as version 0.1.0 did; `print()`
-#' says so. Such probabilities are too near 0 and 1, and the threshold may be too high. The default, `"auto"`, is
-#' five folds, and in-sample for fits that are large: those of more than 1e10 multiplications, as estimated from the
-#' numbers of instances, features, atoms and iterations (no clock is looked at). Any number is followed however large the fit is.
-#' Calibration is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt, where a
-#' fit to a part of the bags fails, and where the fits of most folds tell the bags that they were trained on apart much
-#' better or worse than the whole fit does (by more than 0.04 in Brier score): they have ended in another optimum, and do
-#' not stand for it. If these are few folds, their bags alone are left out. `options(fumi.calibrate = 0)` changes the default.
+#' `calibrate = 0`, or `FALSE`, uses the scores of the training bags by the fit itself, as version
+#' 0.1.0 did; `print()` says so. Such probabilities are too near 0 and 1, and the threshold may be
+#' too high. The default, `"auto"`, is five folds, and in-sample for fits that are large: those of
+#' more than 1e10 multiplications, as estimated from the numbers of instances, features, atoms and
+#' iterations (no clock is looked at). Any number is followed however large the fit is. Calibration
+#' is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt,
+#' where a fit to a part of the bags fails, and where the fits of most folds tell the bags that
+#' they were trained on apart much better or worse than the whole fit does (by more than 0.04 in
+#' Brier score): they have ended in another optimum, and do not stand for it. If these are few
+#' folds, their bags alone are left out. `options(fumi.calibrate = 0)` changes the default.
 #'
-#' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit without folds of
-#' calibration.
+#' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit
+#' without folds of calibration.
 #'
 #' @param object a fitted model.
 #' @param x,... [bags()], or what [bags()] takes. With `refit`, the training bags.
-#' @param refit a function of bags that fits the same method with the same parameters, and does not calibrate. `NULL`: the
-#'   bags are scored by `object` as they are, which is right for bags that it has not seen.
+#' @param refit a function of bags that fits the same method with the same parameters, and does not
+#'   calibrate. `NULL`: the bags are scored by `object` as they are, which is right for bags that
+#'   it has not seen.
 #' @param folds number of folds, or `"auto"`, as the argument `calibrate` of a fitter.
 #' @param work for `folds = "auto"`, an estimate of the number of multiplications that a fit takes.
 #' @param progress show a progress bar.
@@ -55,12 +64,14 @@
 #'   \item{source}{`"out-of-fold"`, `"in-sample"`, or `"given"` without `refit`}
 #'   \item{folds, n_bags}{number of folds, and of bags}
 #'   \item{why}{why it is in-sample, or `NULL`}
-#'   \item{bag}{for the method's own score of a bag (`own`) and for each pooling a list of `threshold` and `curve`}
+#'   \item{bag}{for the method's own score of a bag (`own`) and for each pooling a list of
+#'     `threshold` and `curve`}
 #'   \item{instance}{the same for instances}
 #'   \item{kept}{`"curve"`, or `"model"` where the probabilities are those of the method}
 #'   \item{brier}{the Brier scores of both on these bags}
-#' @references Platt, J. C. (1999). Probabilistic outputs for support vector machines and comparisons to regularized
-#'   likelihood methods. *Advances in Large Margin Classifiers*, MIT Press.
+#' @references Platt, J. C. (1999). Probabilistic outputs for support vector machines and
+#'   comparisons to regularized likelihood methods. *Advances in Large Margin Classifiers*, MIT
+#'   Press.
 #' @seealso [predict.mil_model()]
 #' @examples
 #' set.seed(1)
@@ -74,7 +85,8 @@ mil_calibrate <- function(object, x, ..., refit = NULL, folds = "auto", work = 0
                           progress = getOption("fumi.progress", interactive())) {
   if (!inherits(object, "mil_model"))
     stop_fumi("`object` must be a fitted model, not ", describe(object), ".", class = "model")
-  if (!is.null(refit) && !is.function(refit)) stop_fumi("`refit` must be a function of bags, not ", describe(refit), ".")
+  if (!is.null(refit) && !is.function(refit))
+    stop_fumi("`refit` must be a function of bags, not ", describe(refit), ".")
   folds <- check_calibrate(folds, "folds")
   b <- check_both_labels(bags(x, ...))
   if (is.null(refit)) return(with_calibration(object, given_scores(object, b), "given"))
@@ -86,20 +98,23 @@ check_calibrate <- function(calibrate, name = "calibrate", call = rlang::caller_
   if (identical(calibrate, "auto")) return(calibrate)
   if (isTRUE(calibrate)) return(default_folds)
   if (isFALSE(calibrate)) return(0L)
-  ok <- is.numeric(calibrate) && length(calibrate) == 1 && is.finite(calibrate) && calibrate == round(calibrate) &&
+  ok <- is.numeric(calibrate) && length(calibrate) == 1 && is.finite(calibrate) &&
+    calibrate == round(calibrate) &&
     (calibrate == 0 || calibrate >= 2)
   if (ok) return(as.integer(calibrate))
-  stop_fumi("`", name, "` must be \"auto\", a number of folds >= 2, or 0, not ", describe(calibrate), ".", call = call)
+  stop_fumi("`", name, "` must be \"auto\", a number of folds >= 2, or 0, not ",
+            describe(calibrate), ".", call = call)
 }
 
 default_folds <- 5L
 fewest_bags <- 4L
 quick_work <- 1e10
 
-# ---- the scores that it is made from ------------------------------------------------------------------
+# ---- the scores that it is made from --------------------------------------------------------
 
 # The model with its calibration. `refit(b)` fits the same to some of the bags.
-calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE, call = rlang::caller_env()) {
+calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE,
+                          call = rlang::caller_env()) {
   fewest <- min(sum(b$label), sum(!b$label))
   why <- if (identical(folds, 0L)) "`calibrate = 0`"
          else if (identical(object$stop_reason, "interrupt")) "the fit was interrupted"
@@ -107,8 +122,8 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE, call 
          else if (fewest < fewest_bags) "there are few bags"
          else if (folds == "auto" && work > quick_work) "the fit is large"
   late <- function(e) {
-    warn_fumi("Interrupted before calibration: the fit has no threshold and no probabilities.", class = "interrupt",
-              call = call)
+    warn_fumi("Interrupted before calibration: the fit has no threshold and no probabilities.",
+              class = "interrupt", call = call)
     NULL
   }
   whole <- tryCatch(given_scores(object, b), interrupt = late, fumi_error_interrupt = late)
@@ -116,23 +131,25 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE, call 
   if (is.null(why)) {
     n_folds <- min(if (folds == "auto") default_folds else folds, fewest)
     stopped <- function(e) {
-      warn_fumi("Interrupted during calibration: the fit is whole, with an in-sample calibration.", class = "interrupt",
-                call = call)
+      warn_fumi("Interrupted during calibration: the fit is whole, with an in-sample calibration.",
+                class = "interrupt", call = call)
       "it was interrupted"
     }
     held <- tryCatch(out_of_fold(object, b, n_folds, refit, whole, progress), interrupt = stopped,
-                     fumi_error_interrupt = stopped, error = function(e) "a fit to a part of the bags failed")
+                     fumi_error_interrupt = stopped,
+                     error = function(e) "a fit to a part of the bags failed")
     if (is.list(held)) return(with_calibration(object, held, "out-of-fold", n_folds))
     why <- held
   }
   with_calibration(object, whole, "in-sample", why = why)
 }
 
-# Scores of bags by a fit: of their instances, and of bags by the method's own function; `raw` are the latter
-# on the scale of the fit that they are from.
+# Scores of bags by a fit: of their instances, and of bags by the method's own function; `raw` are
+# the latter on the scale of the fit that they are from.
 given_scores <- function(object, b) {
   instance <- training_scores(object, b)
-  own <- if (has_bag_function(object)) score_bags(object, columns_for(object, b$x), b$bag) else pool_codes(instance, b$bag)
+  own <- if (has_bag_function(object)) score_bags(object, columns_for(object, b$x), b$bag)
+         else pool_codes(instance, b$bag)
   list(instance = instance, own = own, raw = own, bag = b$bag, positive = b$label)
 }
 
@@ -141,7 +158,8 @@ training_scores <- function(object, b) {
   else score_instances(object, columns_for(object, b$x))
 }
 
-has_bag_function <- function(object) !is.null(utils::getS3method("score_bags", class(object)[1], optional = TRUE))
+has_bag_function <- function(object) !is.null(utils::getS3method("score_bags", class(object)[1],
+                                                                 optional = TRUE))
 
 out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
   bar <- task_progress(progress, "calibration", n_folds)
@@ -163,7 +181,9 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
                                          pool_codes(whole$instance, whole$bag)[trained])
     held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own[trained])
     held$raw[numbers] <- new$own
-    alike[k] <- abs(own_brier(object, seen$own, train$label) - own_brier(object, whole$own[trained], train$label)) <= 0.04
+    alike[k] <- abs(own_brier(object, seen$own,
+                              train$label) - own_brier(object, whole$own[trained],
+                                                       train$label)) <= 0.04
     bar$tick(paste("fold", k))
   }
   scores_of_folds(held, fold %in% which(alike))
@@ -175,11 +195,13 @@ own_brier <- function(object, score, positive) {
   brier_score(bag_curve(score, positive), score, positive)
 }
 
-# A fit of a fold that tells its bags apart much worse, or better, than the whole fit tells the same bags has ended in
-# another optimum, and does not stand for it: the bags that it scored are left out. If few remain, none do.
+# A fit of a fold that tells its bags apart much worse, or better, than the whole fit tells the
+# same bags has ended in another optimum, and does not stand for it: the bags that it scored are
+# left out. If few remain, none do.
 scores_of_folds <- function(held, kept) {
   if (all(kept)) return(held)
-  if (min(sum(held$positive[kept]), sum(!held$positive[kept])) < max(fewest_bags, 0.2 * length(kept)))
+  if (min(sum(held$positive[kept]), sum(!held$positive[kept])) < max(fewest_bags,
+                                                                     0.2 * length(kept)))
     return("fits of folds differ from it")
   mine <- kept[held$bag]
   list(instance = held$instance[mine], own = held$own[kept], raw = held$raw[kept],
@@ -196,7 +218,8 @@ calibration_folds <- function(b, n_folds) {
   unname(fold[b$ids])
 }
 
-# Scores by one fit on the scale of another, by the scores that each gives the bags it was trained on.
+# Scores by one fit on the scale of another, by the scores that each gives the bags it was trained
+# on.
 same_scale <- function(object, score, from, to) {
   from <- comparable(object, from)
   to <- comparable(object, to)
@@ -205,26 +228,30 @@ same_scale <- function(object, score, from, to) {
   if (identical(object$score_scale, "log")) exp(score) else score
 }
 
-# ---- the calibration ------------------------------------------------------------------------------------
+# ---- the calibration ------------------------------------------------------------------------
 
 with_calibration <- function(object, scores, source, folds = 0L, why = NULL) {
   positive <- scores$positive
   pools <- setdiff(names(poolers), "noisy-or")
-  by_pool <- lapply(stats::setNames(pools, pools), function(pool) pool_codes(scores$instance, scores$bag, pool))
+  by_pool <- lapply(stats::setNames(pools, pools),
+                    function(pool) pool_codes(scores$instance, scores$bag, pool))
   bag <- lapply(c(list(own = scores$own), by_pool), function(score)
-    list(threshold = choose_threshold(score, positive), curve = bag_curve(comparable(object, score), positive)))
+    list(threshold = choose_threshold(score, positive),
+         curve = bag_curve(comparable(object, score), positive)))
   instance <- list(threshold = bag$max$threshold,
-                   curve = instance_curve(comparable(object, scores$instance), scores$bag, positive))
+                   curve = instance_curve(comparable(object, scores$instance), scores$bag,
+                                          positive))
   model <- probability_curves(object)
   brier <- c(curve = brier_score(bag$own$curve, comparable(object, scores$own), positive),
              model = if (is.null(model)) NA else brier_score(model$bag, scores$raw, positive))
-  kept <- if (source != "in-sample" && isTRUE(brier[["model"]] < brier[["curve"]])) "model" else "curve"
+  kept <- if (source != "in-sample" && isTRUE(brier[["model"]] < brier[["curve"]])) "model"
+          else "curve"
   if (kept == "model") {
     bag$own$curve <- model$bag
     instance$curve <- model$instance
   }
-  object$calibration <- list(source = source, folds = folds, why = why, n_bags = length(positive), bag = bag,
-                             instance = instance, kept = kept, brier = brier)
+  object$calibration <- list(source = source, folds = folds, why = why, n_bags = length(positive),
+                             bag = bag, instance = instance, kept = kept, brier = brier)
   object
 }
 
@@ -262,8 +289,8 @@ bag_curve <- function(score, positive) {
   })
 }
 
-# The same for instances, of which only the labels of their bags are known: with L = sum_i log(1 - p_i) of a bag,
-# log P = log(1 - exp(L)) and log(1 - P) = L.
+# The same for instances, of which only the labels of their bags are known: with L = sum_i log(1 -
+# p_i) of a bag, log P = log(1 - exp(L)) and log(1 - P) = L.
 instance_curve <- function(score, bag, positive) {
   label <- smooth_labels(positive)
   share <- -expm1(log1p(-mean(label)) / (length(bag) / length(positive)))
@@ -272,22 +299,25 @@ instance_curve <- function(score, bag, positive) {
     none <- pmin(none, -1e-300)
     some <- log(-expm1(none))
     slope <- (1 - label) - label * exp(none - some)
-    list(value = -sum(label * some + (1 - label) * none), gradient = slope[bag] * stats::plogis(eta))
+    list(value = -sum(label * some + (1 - label) * none),
+         gradient = slope[bag] * stats::plogis(eta))
   })
 }
 
-# Intercept and slope for which loss(intercept + slope * score) is least. The slope is positive; a small penalty keeps
-# it finite where the scores separate the labels.
+# Intercept and slope for which loss(intercept + slope * score) is least. The slope is positive; a
+# small penalty keeps it finite where the scores separate the labels.
 fit_curve <- function(score, intercept, loss) {
   center <- mean(score)
   scale <- positive_sd(score)
   z <- (score - center) / scale
   at <- function(h) {
     l <- loss(h[1] + h[2] * z)
-    list(value = l$value + 0.01 * h[2]^2, gradient = c(sum(l$gradient), sum(l$gradient * z) + 0.02 * h[2]))
+    list(value = l$value + 0.01 * h[2]^2, gradient = c(sum(l$gradient),
+                                                       sum(l$gradient * z) + 0.02 * h[2]))
   }
   fits <- lapply(c(0.5, 3), function(slope)
-    stats::optim(c(intercept, slope), function(h) at(h)$value, function(h) at(h)$gradient, method = "L-BFGS-B",
+    stats::optim(c(intercept, slope), function(h) at(h)$value, function(h) at(h)$gradient,
+                 method = "L-BFGS-B",
                  lower = c(-50, 1e-3), upper = c(50, 50), control = list(factr = 10, maxit = 200)))
   best <- fits[[which.min(vapply(fits, `[[`, 0, "value"))]]$par
   list(link = "logit", intercept = best[1] - best[2] * center / scale, slope = best[2] / scale)
@@ -298,20 +328,22 @@ inverse_links <- list(logit = stats::plogis, cloglog = function(eta) -expm1(-exp
 
 curve_probability <- function(curve, score) inverse_links[[curve$link]](curve$intercept + curve$slope * score)
 
-# ---- reading it -------------------------------------------------------------------------------------------
+# ---- reading it -----------------------------------------------------------------------------
 
-# The calibration of a fit; that of a model of version 0.1.0, which kept thresholds of pooled scores and at
-# times a logistic curve, is made from these.
+# The calibration of a fit; that of a model of version 0.1.0, which kept thresholds of pooled
+# scores and at times a logistic curve, is made from these.
 calibration_of <- function(object) {
   if (!is.null(object$calibration)) return(object$calibration)
-  if (is.null(object$thresholds)) return(without_calibration(object, "`mil_calibrate()` does it")$calibration)
+  if (is.null(object$thresholds))
+    return(without_calibration(object, "`mil_calibrate()` does it")$calibration)
   cut <- object$thresholds
-  curve <- if (!is.null(object$logistic)) list(link = "logit", intercept = object$logistic[1], slope = object$logistic[2])
+  curve <- if (!is.null(object$logistic)) list(link = "logit", intercept = object$logistic[1],
+                                               slope = object$logistic[2])
            else probability_curves(object)$instance
   bag <- lapply(as.list(cut), function(threshold) list(threshold = threshold, curve = NULL))
   bag$max$curve <- curve
-  list(source = "in-sample", folds = 0L, why = "it was fitted by version 0.1.0", n_bags = sum(object$n_bags),
-       bag = bag, instance = bag$max, kept = "curve", pool = "max")
+  list(source = "in-sample", folds = 0L, why = "it was fitted by version 0.1.0",
+       n_bags = sum(object$n_bags), bag = bag, instance = bag$max, kept = "curve", pool = "max")
 }
 
 # Threshold and curve for scores of a level and pooling. `dots`: what was asked of the score.
@@ -327,7 +359,8 @@ calibrated <- function(object, level, pool, dots, call = rlang::caller_env()) {
 check_calibrated <- function(object, what, call) {
   all <- calibration_of(object)
   if (all$source == "none")
-    stop_fumi(what, " for a fit that is not calibrated (", all$why, ").", class = "no_threshold", call = call)
+    stop_fumi(what, " for a fit that is not calibrated (", all$why, ").", class = "no_threshold",
+              call = call)
 }
 
 # The threshold as given, else that of the calibration.
@@ -359,7 +392,8 @@ model_probability <- function(object, score, level, pool, dots, call = rlang::ca
 # Probabilities of instances, NA where the fit has no curve.
 instance_probability <- function(object, score) {
   curve <- calibration_of(object)$instance$curve
-  if (is.null(curve)) rep(NA_real_, length(score)) else curve_probability(curve, comparable(object, score))
+  if (is.null(curve)) rep(NA_real_, length(score))
+  else curve_probability(curve, comparable(object, score))
 }
 
 # The threshold of bag scores, NA if there is none: for prints, plots and tables.
@@ -370,7 +404,8 @@ usual_threshold <- function(object) {
 
 print_calibration <- function(x, digits) {
   all <- calibration_of(x)
-  cat("  threshold:  ", format(usual_threshold(x), digits = digits), " (bag is \"", x$classes[2], "\" above)\n", sep = "")
+  cat("  threshold:  ", format(usual_threshold(x), digits = digits), " (bag is \"", x$classes[2],
+      "\" above)\n", sep = "")
   cat("  calibrated: ", switch(all$source,
     `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)"),
     given = paste0("by ", all$n_bags, " bags given"), none = paste0("not (", all$why, ")"),

@@ -75,5 +75,6 @@ nearest_name <- function(name, known) {
 # A package that is only suggested, and what for.
 check_package <- function(package, purpose, call = rlang::caller_env()) {
   if (requireNamespace(package, quietly = TRUE)) return(invisible())
-  stop_fumi("The package ", package, " must be installed ", purpose, ", but it is not.", class = "package", call = call)
+  stop_fumi("The package ", package, " must be installed ", purpose, ", but it is not.",
+            class = "package", call = call)
 }

@@ -15,7 +15,8 @@ as_columns <- function(x, name, call = rlang::caller_env(), missing_ok = FALSE) 
     stop_fumi("`", name, "` must be a numeric matrix with one row per instance, a data frame, ",
               "a list of matrices, or an array of images, not ",
               if (length(dim(x)) %in% 2:3) paste0("a matrix of type ", typeof(x)) else describe(x),
-              if (is.numeric(x) && is.null(dim(x))) " (one row of a matrix stays a matrix with `drop = FALSE`)", ".",
+              if (is.numeric(x) &&
+                  is.null(dim(x))) " (one row of a matrix stays a matrix with `drop = FALSE`)", ".",
               class = "type", call = call)
   if (length(dim(x)) == 2) x <- t(x) else x <- matrix(x, prod(dim(x)[1:2]), dim(x)[3])
   storage.mode(x) <- "double"
@@ -30,8 +31,10 @@ check_finite_columns <- function(x, name, call = rlang::caller_env(), missing_ok
   bad <- if (is_sparse(x)) sparse_places(x, !is.finite(values))
          else which(!is.finite(x), arr.ind = TRUE)
   kind <- if (anyNA(values) && !missing_ok) "missing value" else "infinite value"
-  stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind, if (nrow(bad) > 1) "s",
-            ", the first in instance ", bad[1, 2], ", feature ", c(rownames(x)[bad[1, 1]], bad[1, 1])[1],
+  stop_fumi("`", name, "` must be finite, but it has ", nrow(bad), " ", kind,
+            if (nrow(bad) > 1) "s",
+            ", the first in instance ", bad[1, 2], ", feature ",
+            c(rownames(x)[bad[1, 1]], bad[1, 1])[1],
             if (kind == "missing value") " (`na.action = na.omit` leaves such instances out)", ".",
             class = "nonfinite", call = call)
 }
@@ -43,7 +46,8 @@ numeric_columns <- function(x, name, call) {
   if (length(odd))
     stop_fumi("`", name, "` must have feature columns of numbers or factors, but ",
               enumerate(paste0(odd, " (", vapply(x[odd], class_words, ""), ")")),
-              if (length(odd) > 1) " are not" else " is not", ": `as.numeric()` or `factor()` says what is meant.",
+              if (length(odd) > 1) " are not"
+              else " is not", ": `as.numeric()` or `factor()` says what is meant.",
               class = "type", call = call)
   what <- paste0("`", name, "`, column ", names(x))
   x[] <- Map(function(column, what) numbers_of(column, what, call), x, what)
@@ -61,21 +65,22 @@ class_words <- function(x) {
   if (length(class)) class[1] else typeof(x)
 }
 
-# ---- classes ---------------------------------------------------------------------------------------
+# ---- classes --------------------------------------------------------------------------------
 
 # Classes that leave no doubt what the numbers under them mean. Those of dates, times, units and
 # codes are not among them: their numbers depend on an origin, a unit or a table.
 harmless_classes <- c("AsIs", "ts", "mts", "table", "xtabs", "matrix", "array", "integer64")
 
 has_numbers <- function(x) {
-  (is.numeric(x) || is.logical(x)) && !is.factor(x) && !length(setdiff(oldClass(x), harmless_classes))
+  (is.numeric(x) || is.logical(x)) && !is.factor(x) &&
+    !length(setdiff(oldClass(x), harmless_classes))
 }
 
 # Numbers without a class.
 numbers_of <- function(x, what, call) {
   if (!has_numbers(x))
-    stop_fumi(what, " must hold numbers, not ", describe(x), ": `as.numeric()` says what is meant.", class = "type",
-              call = call)
+    stop_fumi(what, " must hold numbers, not ", describe(x),
+              ": `as.numeric()` says what is meant.", class = "type", call = call)
   if (inherits(x, "integer64")) return(int64_numbers(x, what, call))
   oldClass(x) <- NULL
   attributes(x) <- attributes(x)[c("dim", "dimnames")]
@@ -91,7 +96,8 @@ int64_halves <- function(x) {
   missing <- words[2, ] == -2^31 & words[1, ] == 0
   high <- replace(words[2, ], missing, NA)
   low <- words[1, ] %% 2^32
-  list(high = high, low = low, value = high * 2^32 + low, exact = missing | high >= -2^21 & high < 2^21)
+  list(high = high, low = low, value = high * 2^32 + low,
+       exact = missing | high >= -2^21 & high < 2^21)
 }
 
 int64_numbers <- function(x, what, call) {
@@ -99,7 +105,8 @@ int64_numbers <- function(x, what, call) {
   value <- part$value
   if (!all(part$exact))
     stop_fumi(what, " must hold whole numbers that a double can hold, but ", sum(!part$exact),
-              " of them are beyond 2^53: ", int64_text(x)[!part$exact][1], ".", class = "type", call = call)
+              " of them are beyond 2^53: ", int64_text(x)[!part$exact][1], ".", class = "type",
+              call = call)
   attributes(value) <- attributes(x)[c("dim", "dimnames")]
   value
 }
@@ -117,7 +124,8 @@ int64_text <- function(x) {
     low <- rest %/% 1e5
     text <- paste0(sprintf("%05.0f", rest %% 1e5), text)
   }
-  replace(paste0(ifelse(negative, "-", ""), sub("^0+(?=.)", "", text, perl = TRUE)), is.na(high), NA)
+  replace(paste0(ifelse(negative, "-", ""), sub("^0+(?=.)", "", text, perl = TRUE)), is.na(high),
+          NA)
 }
 
 # Labels and ids in a form that R compares as they are meant.
@@ -146,16 +154,19 @@ time_text <- function(x) {
 # sprintf() for one that reads it back: with a decimal point also where C was told of another.
 number_text <- function(format, x) sub(",", ".", sprintf(format, x), fixed = TRUE)
 
-# ---- several matrices ------------------------------------------------------------------------------
+# ---- several matrices -----------------------------------------------------------------------
 
 # A list of matrices, one for each bag, side by side.
 stack_columns <- function(x, call = rlang::caller_env(), missing_ok = FALSE) {
   if (length(x) == 0)
-    stop_fumi("`x` must hold at least one bag, but the list is empty.", class = "empty", call = call)
-  parts <- lapply(seq_along(x), function(i) as_columns(x[[i]], paste0("x[[", i, "]]"), call, missing_ok))
+    stop_fumi("`x` must hold at least one bag, but the list is empty.", class = "empty",
+              call = call)
+  parts <- lapply(seq_along(x), function(i) as_columns(x[[i]], paste0("x[[", i, "]]"), call,
+                                                       missing_ok))
   empty <- which(vapply(parts, ncol, 1L) == 0)
   if (length(empty))
-    stop_fumi("`x[[", empty[1], "]]` must have at least one instance, not 0.", class = "empty", call = call)
+    stop_fumi("`x[[", empty[1], "]]` must have at least one instance, not 0.", class = "empty",
+              call = call)
   d <- vapply(parts, nrow, 1L)
   if (any(d != d[1]))
     stop_fumi("`x` must have the same features in each bag, but bag 1 has ", d[1], " and bag ",

@@ -77,19 +77,21 @@ check_status <- function(status, call = rlang::caller_env(2)) {
 }
 
 # What every fitter needs of its bags: both labels, memory, something to learn from, and squares
-# that do not overflow. `copies` of the instances and `more` doubles are what the method holds at once. A method takes
-# bags in parts or sparse features as they are where it says so.
-check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, sparse = FALSE, call = rlang::caller_env()) {
+# that do not overflow. `copies` of the instances and `more` doubles are what the method holds at
+# once. A method takes bags in parts or sparse features as they are where it says so.
+check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, sparse = FALSE,
+                            call = rlang::caller_env()) {
   if (inherits(b, "bag_shards") && !shards)
-    stop_fumi("`x` must be in memory as a whole for this method, not a bag_shards.", class = "type", call = call)
+    stop_fumi("`x` must be in memory as a whole for this method, not a bag_shards.",
+              class = "type", call = call)
   check_both_labels(b, call)
   if (!sparse) b <- dense_bags(b, call = call)
   check_memory(8 * (copies * n_stored(b$x) + more), call)
   facts <- if (inherits(b, "bag_shards")) b else instance_facts(b)
   for (kind in c("positive", "negative"))
     if (!facts$nonzero[[kind]])
-      stop_fumi("`x` must not be zero throughout, but all instances of ", kind, " bags are.", class = "scale",
-                call = call)
+      stop_fumi("`x` must not be zero throughout, but all instances of ", kind, " bags are.",
+                class = "scale", call = call)
   check_largest(facts$largest, "x", normalize, call)
   b
 }
@@ -158,8 +160,8 @@ run_starts <- function(n, f, call = rlang::caller_env()) {
   structure(fits[done], interrupted = !all(done))
 }
 
-# Why an iteration ended: the value of `reason`, or "interrupt" if one comes once it has `started`; an
-# earlier one goes on to the user. Both are evaluated here, when they are needed.
+# Why an iteration ended: the value of `reason`, or "interrupt" if one comes once it has `started`;
+# an earlier one goes on to the user. Both are evaluated here, when they are needed.
 until_interrupt <- function(reason, started, call = rlang::caller_env()) {
   stopped <- function(e) if (started) "interrupt" else check_status("interrupt", call)
   tryCatch(reason, fumi_error_interrupt = stopped, interrupt = stopped)
@@ -167,8 +169,8 @@ until_interrupt <- function(reason, started, call = rlang::caller_env()) {
 
 warn_interrupted <- function(fits, n_start, call) {
   if (attr(fits, "interrupted"))
-    warn_fumi("Interrupted: the fit holds the last whole iteration of start ", length(fits), " of ", n_start, ".",
-              class = "interrupt", call = call)
+    warn_fumi("Interrupted: the fit holds the last whole iteration of start ", length(fits),
+              " of ", n_start, ".", class = "interrupt", call = call)
 }
 
 # Which columns of `b$x` are instances of positive bags.
@@ -198,8 +200,8 @@ sort_instances <- function(b) {
 # positive where `positive` is TRUE.
 linear_classifier <- function(x, positive, type, cost, ...) {
   weight <- length(positive) / (2 * c(positive = sum(positive), negative = sum(!positive)))
-  fit <- LiblineaR::LiblineaR(liblinear_rows(x), factor(ifelse(positive, "positive", "negative")), type = type, cost = cost,
-                              bias = 1, wi = weight, ...)
+  fit <- LiblineaR::LiblineaR(liblinear_rows(x), factor(ifelse(positive, "positive", "negative")),
+                              type = type, cost = cost, bias = 1, wi = weight, ...)
   sign <- if (fit$ClassNames[1] == "positive") 1 else -1
   list(weights = sign * unname(fit$W[1, seq_len(ncol(x))]), bias = sign * fit$W[[1, ncol(x) + 1]])
 }

@@ -137,7 +137,8 @@ target_basis <- function(target, stats, center_target) {
 # ---- arguments ---------------------------------------------------------------
 
 as_instances <- function(x, name = "x", call = rlang::caller_env()) {
-  dense_columns(if (inherits(x, "bags")) in_user_order(x, x$x) else as_columns(x, name, call), "a detector", call)
+  dense_columns(if (inherits(x, "bags")) in_user_order(x, x$x) else as_columns(x, name, call),
+                "a detector", call)
 }
 
 as_background <- function(background, x, ..., call = rlang::caller_env()) {
@@ -154,12 +155,12 @@ as_background <- function(background, x, ..., call = rlang::caller_env()) {
 # The columns of `x`, if they are the features that the background was made of.
 check_features <- function(x, stats, call = rlang::caller_env()) {
   if (nrow(x) != length(stats$mean))
-    stop_fumi("`x` must have the ", length(stats$mean), " features of the background, not ", nrow(x),
-              ".", class = "dimension", call = call)
+    stop_fumi("`x` must have the ", length(stats$mean), " features of the background, not ",
+              nrow(x), ".", class = "dimension", call = call)
   odd <- which(rownames(x) != stats$features)
   if (length(odd))
-    stop_fumi("`x` must have the features of the background in the same order, but feature ", odd[1],
-              " is ", rownames(x)[odd[1]], " and not ", stats$features[odd[1]], ".",
+    stop_fumi("`x` must have the features of the background in the same order, but feature ",
+              odd[1], " is ", rownames(x)[odd[1]], " and not ", stats$features[odd[1]], ".",
               class = "column", call = call)
   x
 }
@@ -268,7 +269,8 @@ make_background <- function(x, name, whitener = whiteners, ridge = 1e-2, energy 
          else fit_whitener(z, whitener, ridge, energy, call)
   if (constant && whitener != "none")
     warn_fumi("`", name, "` must vary to be whitened, but all ", ncol(x),
-              " background instances are the same, so no whitening is done.", class = "constant", call = call)
+              " background instances are the same, so no whitening is done.", class = "constant",
+              call = call)
   structure(c(list(mean = unname(mean)), fit,
               list(whitener = whitener, n = ncol(x), features = rownames(x))),
             class = "fumi_background")

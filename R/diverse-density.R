@@ -5,9 +5,11 @@
 #'
 #' @details
 #' A hypothesis is a point \eqn{t} and scales \eqn{s}. An instance is a target with probability
-#' \eqn{p_i = \exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds one with probability
-#' \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i p_i} (`"most-likely-cause"`).
-#' Minimised over \eqn{t} and \eqn{s}, with \eqn{Y_j} the label of the bag, is
+#' \eqn{p_i = \exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds one with
+#' probability
+#' \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i p_i}
+#' (`"most-likely-cause"`). Minimised over \eqn{t} and \eqn{s}, with \eqn{Y_j} the label of the
+#' bag, is
 #' \deqn{-\sum_{j: Y_j = 1} \log P_j - \sum_{j: Y_j = 0} \log(1 - P_j),}
 #' by L-BFGS-B ([stats::optim()]) from each start; the start that ends lowest is kept.
 #'
@@ -17,27 +19,31 @@
 #'
 #' The score of an instance is \eqn{-q}, which has no ties however far it is. That of a bag is
 #' \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}.
-#' `predict(type = "prob")` gives \eqn{p} and \eqn{P} only if they are well calibrated: see [mil_calibrate()].
+#' `predict(type = "prob")` gives \eqn{p} and \eqn{P} only if they are well calibrated: see
+#' [mil_calibrate()].
 #'
 #' @section Defaults:
-#' Starts are instances of positive bags, of at most three bags as in Weka's `MIEMDD`, and at most 30;
-#' the `maxDD` of Zhou and Zhang takes all. `scale_init` is \eqn{1 / \sqrt{\bar q}}, with \eqn{\bar q} the mean
-#' of \eqn{q} at \eqn{s = 1} over all pairs of instances of positive bags, so that the first probabilities
-#' are neither 0 nor 1 in any number of features; this, `max_iter`, and the bounds
-#' \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the standard deviation of the feature, are ours. A
-#' feature that is the same in all training instances gets \eqn{s_r = 0}, and \eqn{q} is kept above
+#' Starts are instances of positive bags, of at most three bags as in Weka's `MIEMDD`, and at most
+#' 30; the `maxDD` of Zhou and Zhang takes all. `scale_init` is \eqn{1 / \sqrt{\bar q}}, with
+#' \eqn{\bar q} the mean of \eqn{q} at \eqn{s = 1} over all pairs of instances of positive bags, so
+#' that the first probabilities are neither 0 nor 1 in any number of features; this, `max_iter`,
+#' and the bounds
+#' \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the standard deviation of the feature, are
+#' ours. A feature that is the same in all training instances gets \eqn{s_r = 0}, and \eqn{q} is
+#' kept above
 #' \eqn{10^{-12}} in the objective.
 #'
 #' @inheritParams dlfumi
 #' @param model how the probability of a bag comes from those of its instances.
-#' @param scale_type `"feature"`: a scale for each feature; `"single"`: one for all; `"fixed"`: none is
-#'   fitted, all stay at `scale_init`.
+#' @param scale_type `"feature"`: a scale for each feature; `"single"`: one for all; `"fixed"`:
+#'   none is fitted, all stay at `scale_init`.
 #' @param scale_init the scale at the start, a positive number; `NULL`: see Defaults.
 #' @param n_start how many instances of positive bags, chosen at random, to start from; duplicates
 #'   among them are left out. `NULL`: the instances of three random positive bags (of all if there
 #'   are fewer), at most 30.
 #' @param max_iter largest number of L-BFGS-B iterations from a start.
-#' @return A model of class `c("diverse_density", "mil_model")`, for `predict()` and [mil_roc()], with
+#' @return A model of class `c("diverse_density", "mil_model")`, for `predict()` and [mil_roc()],
+#'   with
 #'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|}, see [coef()][coef.diverse_density()]}
 #'   \item{objective}{the objective where the best start ended}
 #'   \item{start_objective}{the same for all starts}
@@ -64,7 +70,8 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
   given <- given_arguments()
   spec <- list(model = check_choice(model, dd_models, "model"),
                scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
-               scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
+               scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init",
+                                                                   above = 0),
                n_start = if (!is.null(n_start)) check_count(n_start, "n_start"),
                max_iter = check_count(max_iter, "max_iter"),
                normalize = check_choice(normalize, c("unit", "none"), "normalize"),
@@ -73,7 +80,8 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
   fit <- diverse_density_bridge(b, spec, progress)
   fit <- calibrate_fit(fit, b, spec$calibrate, function(b) diverse_density_bridge(b, spec, FALSE),
-                       work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective), progress)
+                       work = 5 * length(b$x) * spec$max_iter * length(fit$start_objective),
+                       progress)
   with_given(fit, given)
 }
 
@@ -97,7 +105,8 @@ dd_problem <- function(b, spec, call = rlang::caller_env()) {
   all <- .Call(ffi_dd_moments, b$x, scale, ncol(b$x))
   varies <- all$variance > 1e-24 * all$mean^2
   if (!any(varies))
-    stop_fumi("`x` must not be the same in all instances", if (spec$normalize == "unit") ", each brought to norm 1",
+    stop_fumi("`x` must not be the same in all instances",
+              if (spec$normalize == "unit") ", each brought to norm 1",
               ", but it is.", class = "scale", call = call)
   spread <- sum(.Call(ffi_dd_moments, b$x, scale, b$n_positive)$variance)
   if (spread == 0) spread <- sum(all$variance)
@@ -155,8 +164,8 @@ dd_objective <- function(problem, theta, model) {
   out
 }
 
-# optim() asks for value and gradient in turn, at the same point: they are computed together. It sees the
-# features that vary only, so that a constant one has no say in its steps.
+# optim() asks for value and gradient in turn, at the same point: they are computed together. It
+# sees the features that vary only, so that a constant one has no say in its steps.
 dd_minimise <- function(problem, theta, model, max_iter) {
   free <- rep_len(problem$unit > 0, length(theta))
   if (problem$scale_type == "single") free[length(theta)] <- TRUE
@@ -168,7 +177,8 @@ dd_minimise <- function(problem, theta, model, max_iter) {
     }
     last
   }
-  out <- stats::optim(theta[free], function(h) at(h)$value, function(h) at(h)$gradient[free], method = "L-BFGS-B",
+  out <- stats::optim(theta[free], function(h) at(h)$value, function(h) at(h)$gradient[free],
+                      method = "L-BFGS-B",
                       lower = -problem$limit[free], upper = problem$limit[free],
                       control = list(maxit = max_iter, lmm = 10, parscale = problem$size[free]))
   theta[free] <- out$par
@@ -189,8 +199,8 @@ dd_from_starts <- function(b, problem, spec, progress, call, run) {
     fit
   })
   if (attr(fits, "interrupted"))
-    warn_fumi("Interrupted: the fit holds the best of ", length(fits), " starts of ", length(column), ".",
-              class = "interrupt", call = call)
+    warn_fumi("Interrupted: the fit holds the best of ", length(fits), " starts of ",
+              length(column), ".", class = "interrupt", call = call)
   fits
 }
 
@@ -208,23 +218,26 @@ new_dd_model <- function(method, fits, b, problem, spec, ...) {
 
 # q of the columns of x at the hypothesis `h`
 dd_quadratic <- function(x, h, normalize) {
-  .Call(ffi_dd_quadratic, x, instance_scale(x, normalize), unname(h$target), unname(h$feature_scale))
+  .Call(ffi_dd_quadratic, x, instance_scale(x, normalize), unname(h$target),
+        unname(h$feature_scale))
 }
 
 #' @export
 score_instances.diverse_density <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   -dd_quadratic(x, object, object$normalize)
 }
 
 #' @export
 score_bags.diverse_density <- function(object, x, bag, ..., call = rlang::caller_env()) {
   score <- score_instances(object, x, ..., call = call)
-  if (object$spec$model == "noisy-or") noisy_or_score(-score, bag) else cloglog_score(-pool_codes(score, bag))
+  if (object$spec$model == "noisy-or") noisy_or_score(-score, bag)
+  else cloglog_score(-pool_codes(score, bag))
 }
 
-# log(-log(1 - p)) for p = exp(-q). It rises with p and, unlike p, has no ties at 0 and 1; for a q above 30,
-# -log(1 - p) is p.
+# log(-log(1 - p)) for p = exp(-q). It rises with p and, unlike p, has no ties at 0 and 1; for a q
+# above 30, -log(1 - p) is p.
 cloglog_score <- function(q) {
   q <- pmax(q, 1e-12)
   none <- ifelse(q > log(2), log1p(-exp(-q)), log(-expm1(-q)))       # log(1 - p)
@@ -240,22 +253,23 @@ noisy_or_score <- function(q, bag) {
 
 #' @export
 probability_curves.diverse_density <- function(object) {
-  list(bag = list(link = "cloglog", intercept = 0, slope = 1), instance = list(link = "log", intercept = 0, slope = 1))
+  list(bag = list(link = "cloglog", intercept = 0, slope = 1),
+       instance = list(link = "log", intercept = 0, slope = 1))
 }
 
 # ---- looking at a fit ------------------------------------------------------------------
 
 #' Look into a diverse-density fit
 #'
-#' `coef()` gives the point and the scales, `plot()` shows both: as pictures if instances are images, else
-#' as curves.
+#' `coef()` gives the point and the scales, `plot()` shows both: as pictures if instances are
+#' images, else as curves.
 #'
 #' @param object,x a fit made by [diverse_density()] or [em_dd()].
 #' @param digits significant digits.
 #' @param ... nothing.
-#' @return `coef()`: a matrix of two rows, `target` (the point \eqn{t}, on the scale of the normalised
-#'   instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `plot()` and `print()`: the
-#'   fit, invisibly.
+#' @return `coef()`: a matrix of two rows, `target` (the point \eqn{t}, on the scale of the
+#'   normalised instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `plot()`
+#'   and `print()`: the fit, invisibly.
 #' @name diverse_density-methods
 #' @examples
 #' set.seed(1)
@@ -285,7 +299,8 @@ plot.diverse_density <- function(x, ...) {
   } else {
     picture_grid(c(1, 1), list(
       function() draw_picture(x$target, x$image_dim, "target", target_colour, 2.5),
-      function() draw_picture(x$feature_scale, x$image_dim, "scale", limits = c(0, max(x$feature_scale, 1e-300)))))
+      function() draw_picture(x$feature_scale, x$image_dim, "scale",
+                              limits = c(0, max(x$feature_scale, 1e-300)))))
   }
   invisible(x)
 }
@@ -300,11 +315,14 @@ print_dd <- function(x, title, digits) {
   n <- length(x$start_objective)
   cat(title, "\n", sep = "")
   print_model_data(x)
-  cat("  scales:     ", x$spec$scale_type, ", ", format(x$start_scale, digits = digits), " at the start, ",
-      paste(format(range(x$feature_scale), digits = digits, trim = TRUE), collapse = " to "), " now\n", sep = "")
+  cat("  scales:     ", x$spec$scale_type, ", ", format(x$start_scale, digits = digits),
+      " at the start, ",
+      paste(format(range(x$feature_scale), digits = digits, trim = TRUE), collapse = " to "),
+      " now\n", sep = "")
   cat("  objective:  ", format(x$objective, digits = digits), ", the best of ", n,
       if (n > 1) " starts" else " start", "\n", sep = "")
-  cat("  stopped:    ", if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
+  cat("  stopped:    ",
+      if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
       else stop_words[[x$stop_reason]], "\n", sep = "")
   print_calibration(x, digits)
   invisible(x)

@@ -5,39 +5,43 @@
 #'   the objective. In the first two, codes are thresholded by `lambda` itself after each
 #'   gradient step, so that they settle at a penalty of `lambda` times the largest
 #'   eigenvalue of \eqn{D'D}; in `"exact"`, `lambda` is the penalty.
-#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`), or between
-#'   two looks at the gap (`"exact"` with `solver = "ista"`).
+#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`), or
+#'   between two looks at the gap (`"exact"` with `solver = "ista"`).
 #' @param max_iter largest number of iterations.
 #' @param tol stop when the objective changes by less than this, relative to the first
 #'   objective (absolute for `"matlab"`); 0 never stops. `NULL`: the variant's default.
 #' @param solver for `"exact"`: `"active"`, an active-set method, or `"ista"`, proximal
 #'   gradient steps to convergence, a slow check.
-#' @param gap relative duality gap to which codes of `"exact"` are computed where the active set does not end
-#'   at the minimum itself: by `solver = "ista"`, and for atoms that depend on each other.
+#' @param gap relative duality gap to which codes of `"exact"` are computed where the active set
+#'   does not end at the minimum itself: by `solver = "ista"`, and for atoms that depend on each
+#'   other.
 #' @param dead what happens to an atom that no code uses: `"resample"` puts the worst
 #'   represented instance in its place (of a positive bag for a target atom, of a negative
 #'   bag for a background atom), `"keep"` leaves it as it was, `"drop"` removes it (never the
 #'   last of its kind).
-#' @param threads number of threads; `NULL`: that of `options(fumi.threads = )`, else of the environment
-#'   variable `FUMI_THREADS`, else of `OMP_NUM_THREADS`, else 1. `predict()` goes by the option and the variables.
-#'   It is never more than the number of processors or `OMP_THREAD_LIMIT`, and always 1 in a forked process
-#'   (`parallel::mclapply()`). It changes no bit of a result.
-#' @param batch for `"exact"`: number of instances in a mini-batch, for a fit that updates its atoms after
-#'   each mini-batch instead of each look at all instances (Mairal et al. 2010); `NULL`: no mini-batches. It is
-#'   made smaller where an epoch would have fewer than 80 of them. An iteration is then a mini-batch; its
-#'   objective is an estimate, but for the last one, which is that of all instances.
-#' @param epochs how often a fit by mini-batches visits each instance, in place of `max_iter` and `tol`. All
-#'   are visited once more at the end, for their codes.
-#' @param accelerate for `"exact"` in memory: Anderson acceleration of the dictionary (Walker and Ni 2011). A step that
-#'   does not do better than what the plain step is sure to reach is taken back, which costs another look at all
-#'   instances. It needs fewer iterations, but not always less time.
+#' @param threads number of threads; `NULL`: that of `options(fumi.threads = )`, else of the
+#'   environment variable `FUMI_THREADS`, else of `OMP_NUM_THREADS`, else 1. `predict()` goes by
+#'   the option and the variables. It is never more than the number of processors or
+#'   `OMP_THREAD_LIMIT`, and always 1 in a forked process (`parallel::mclapply()`). It changes no
+#'   bit of a result.
+#' @param batch for `"exact"`: number of instances in a mini-batch, for a fit that updates its
+#'   atoms after each mini-batch instead of each look at all instances (Mairal et al. 2010);
+#'   `NULL`: no mini-batches. It is made smaller where an epoch would have fewer than 80 of them.
+#'   An iteration is then a mini-batch; its objective is an estimate, but for the last one, which
+#'   is that of all instances.
+#' @param epochs how often a fit by mini-batches visits each instance, in place of `max_iter` and
+#'   `tol`. All are visited once more at the end, for their codes.
+#' @param accelerate for `"exact"` in memory: Anderson acceleration of the dictionary (Walker and
+#'   Ni 2011). A step that does not do better than what the plain step is sure to reach is taken
+#'   back, which costs another look at all instances. It needs fewer iterations, but not always
+#'   less time.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A list, for the argument `control` of [dlfumi()].
-#' @references Mairal, J., Bach, F., Ponce, J. and Sapiro, G. (2010). Online learning for matrix factorization
-#'   and sparse coding. *Journal of Machine Learning Research* 11, 19-60.
+#' @references Mairal, J., Bach, F., Ponce, J. and Sapiro, G. (2010). Online learning for matrix
+#'   factorization and sparse coding. *Journal of Machine Learning Research* 11, 19-60.
 #'
-#'   Walker, H. F. and Ni, P. (2011). Anderson acceleration for fixed-point iterations. *SIAM Journal on Numerical
-#'   Analysis* 49, 1715-1735.
+#'   Walker, H. F. and Ni, P. (2011). Anderson acceleration for fixed-point iterations. *SIAM
+#'   Journal on Numerical Analysis* 49, 1715-1735.
 #' @examples
 #' dlfumi_control("exact", max_iter = 50)$tol
 #' @export
@@ -51,10 +55,12 @@ dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, 
   solvers <- if (variant == "exact") c("active", "ista") else "ista"
   if (is.null(solver)) solver <- solvers[1]
   if (!is.null(batch) && variant != "exact")
-    stop_fumi("`batch` must be NULL for `variant = \"", variant, "\"`: mini-batches are for \"exact\".")
+    stop_fumi("`batch` must be NULL for `variant = \"", variant,
+              "\"`: mini-batches are for \"exact\".")
   accelerate <- check_flag(accelerate, "accelerate")
   if (accelerate && variant != "exact")
-    stop_fumi("`accelerate` must be FALSE for `variant = \"", variant, "\"`: acceleration is for \"exact\".")
+    stop_fumi("`accelerate` must be FALSE for `variant = \"", variant,
+              "\"`: acceleration is for \"exact\".")
   list(variant = variant,
        inner = check_count(inner, "inner"),
        max_iter = check_count(max_iter, "max_iter", max = 1e6),
@@ -63,8 +69,8 @@ dlfumi_control <- function(variant = c("paper", "matlab", "exact"), inner = 50, 
        gap = check_number(gap, "gap", above = 0, max = 1),
        dead = check_choice(dead, c("resample", "keep", "drop"), "dead"),
        threads = if (!is.null(threads)) check_count(threads, "threads"),
-       batch = if (!is.null(batch)) check_count(batch, "batch"), epochs = check_count(epochs, "epochs"),
-       accelerate = accelerate)
+       batch = if (!is.null(batch)) check_count(batch, "batch"),
+       epochs = check_count(epochs, "epochs"), accelerate = accelerate)
 }
 
 # Names of the options that `dlfumi()` takes by name as well.
@@ -73,13 +79,14 @@ control_names <- function() setdiff(names(formals(dlfumi_control)), "...")
 # The options: in `control`, which may be `given`, or `by_name`.
 merged_dlfumi_control <- function(control, by_name, given, call = rlang::caller_env()) {
   if (length(by_name) && given)
-    stop_fumi("`", names(by_name)[1], "` must be given by itself or in `control`, not both.", class = "argument",
-              call = call)
+    stop_fumi("`", names(by_name)[1], "` must be given by itself or in `control`, not both.",
+              class = "argument", call = call)
   if (length(by_name)) do.call(dlfumi_control, by_name) else check_dlfumi_control(control, call)
 }
 
-# For `update()`: options that change by name change those of a `control` that was given, and a new `control` replaces
-# options that were given by name. With another variant its own `tol` and `solver` hold.
+# For `update()`: options that change by name change those of a `control` that was given, and a new
+# `control` replaces options that were given by name. With another variant its own `tol` and
+# `solver` hold.
 merge_control <- function(given, changes) {
   if ("control" %in% names(changes)) return(given[!names(given) %in% control_names()])
   by_name <- changes[names(changes) %in% control_names()]
@@ -98,7 +105,8 @@ check_dlfumi_control <- function(control, call = rlang::caller_env()) {
 dlfumi_defaults <- function(variant, noise = "white") {
   matlab <- variant == "matlab"
   background <- noise == "background"
-  list(n_target = if (background) 3 else if (matlab) 2 else 4, n_background = if (background) 8 else if (matlab) 5 else 15,
+  list(n_target = if (background) 3 else if (matlab) 2 else 4,
+       n_background = if (background) 8 else if (matlab) 5 else 15,
        lambda = if (variant == "exact") 0.05 else 0.001, beta = 30, gamma = 0.001,
        psi = if (matlab) 1.5 else 1)
 }

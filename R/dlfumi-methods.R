@@ -8,7 +8,8 @@ coef.dlfumi <- function(object, which = c("all", "target", "background"), filter
   validate_model(object)
   atoms <- object$dictionary
   if (filter && !is.null(object$noise))
-    atoms <- structure(noise_filter(object$noise, unname(object$noise$dictionary)), dimnames = dimnames(atoms))
+    atoms <- structure(noise_filter(object$noise, unname(object$noise$dictionary)),
+                       dimnames = dimnames(atoms))
   target <- seq_len(ncol(atoms)) <= object$n_target
   t(atoms[, switch(which, all = TRUE, target = target, background = !target), drop = FALSE])
 }
@@ -19,7 +20,8 @@ print.dlfumi <- function(x, digits = 4, ...) {
   path <- x$objective$objective
   cat("DL-FUMI fit (variant \"", x$variant, "\")\n", sep = "")
   print_model_data(x)
-  cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x), "\n", sep = "")
+  cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x),
+      "\n", sep = "")
   cat("  parameters: lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ", x$psi,
       ", normalize \"", x$normalize, "\"",
       if (nonneg_codes(x) || nonneg_atoms(x)) paste0(", nonneg \"", x$nonneg, "\""),
@@ -27,17 +29,20 @@ print.dlfumi <- function(x, digits = 4, ...) {
   if (!is.null(x$noise))
     cat("  noise:      of the background, ", length(x$noise$gain), " directions",
         if (x$noise$normalize_after == "unit") ", instances of norm 1 after it", "\n", sep = "")
-  if (x$variant == "exact") cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n", sep = "")
+  if (x$variant == "exact")
+    cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n",
+        sep = "")
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",
         format(path[length(path)], digits = digits), " in ", x$n_iter, " iterations\n", sep = "")
   cat("  stopped:    ", stop_words[[x$stop_reason]],
       if (x$stop_reason == "max_iter" && x$n_iter > 1) paste0("; ", moves_words(x)), "\n", sep = "")
   if (isTRUE(x$witnesses > 0))
-    cat("  witnesses:  one in each positive bag, found in ", x$witnesses, if (x$witnesses == 1) " round" else " rounds", "\n", sep = "")
+    cat("  witnesses:  one in each positive bag, found in ", x$witnesses,
+        if (x$witnesses == 1) " round" else " rounds", "\n", sep = "")
   if (length(x$starts) > 1)
-    cat("  starts:     ", length(x$starts), ", ", if (x$combine == "average") "scores averaged" else "the best kept",
-        "\n", sep = "")
+    cat("  starts:     ", length(x$starts), ", ",
+        if (x$combine == "average") "scores averaged" else "the best kept", "\n", sep = "")
   print_calibration(x, digits)
   invisible(x)
 }

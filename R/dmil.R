@@ -17,27 +17,27 @@
 #'
 #' An iteration moves one atom after the other on the unit sphere, along the steepest descent and by
 #' a step that lowers \eqn{J} while the codes are fixed, then computes the codes anew. Codes
-#' minimise the error of reconstruction and not \eqn{J}, so **\eqn{J} may rise** from one iteration to
-#' the next; the fit is the dictionary with the lowest \eqn{J} met. An atom that no code uses is
+#' minimise the error of reconstruction and not \eqn{J}, so **\eqn{J} may rise** from one iteration
+#' to the next; the fit is the dictionary with the lowest \eqn{J} met. An atom that no code uses is
 #' replaced by the instance of a positive bag with the largest \eqn{p e}. An instance of zeros is
 #' like no atom: its \eqn{e} is taken as 1.
 #'
-#' The score of an instance is \eqn{-e}. That of a bag is \eqn{\log(-\log(1 - P))}, which rises with \eqn{P}, and the
-#' largest score of an instance where scores are averaged. The model's
-#' probabilities \eqn{p} and \eqn{P} are what `predict(type = "prob")` gives only if they are well calibrated: see
-#' [mil_calibrate()]. **`beta` is worth trying out**, say 1, 2, 5 and
-#' 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1` atoms that
-#' represent nothing make a bag of four positive with probability 0.84 already, and where
-#' there are many more negative instances than positive bags such atoms win. With a large `beta` the
-#' weights of the instances collapse on what the first atoms happen to represent.
+#' The score of an instance is \eqn{-e}. That of a bag is \eqn{\log(-\log(1 - P))}, which rises
+#' with \eqn{P}, and the largest score of an instance where scores are averaged. The model's
+#' probabilities \eqn{p} and \eqn{P} are what `predict(type = "prob")` gives only if they are well
+#' calibrated: see [mil_calibrate()]. **`beta` is worth trying out**, say 1, 2, 5 and
+#' 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1`
+#' atoms that represent nothing make a bag of four positive with probability 0.84 already, and
+#' where there are many more negative instances than positive bags such atoms win. With a large
+#' `beta` the weights of the instances collapse on what the first atoms happen to represent.
 #'
 #' @section Kernels:
 #' With a `kernel` the atoms lie in the span of the training instances in its feature space,
 #' \eqn{D = \Phi(X) B}, with unit norm there; errors and codes need inner products only, and the
 #' gradient is the one in feature space. The computation is done in coordinates of that span, from
-#' a pivoted Cholesky factor of the Gram matrix of all training instances: coefficients \eqn{B} updated
-#' as such drift in directions that the kernel does not see. `"linear"` gives the plain version.
-#' Such a fit has no atoms to show, and keeps the training instances that span the others.
+#' a pivoted Cholesky factor of the Gram matrix of all training instances: coefficients \eqn{B}
+#' updated as such drift in directions that the kernel does not see. `"linear"` gives the plain
+#' version. Such a fit has no atoms to show, and keeps the training instances that span the others.
 #'
 #' @section What is the papers' and what is ours:
 #' The papers' abstracts, and the account of them in Jiao and Zare (2016), state: a dictionary for
@@ -48,8 +48,8 @@
 #' centres of the instances of positive bags), the lasso as the coder, the step rule, `beta` as a
 #' parameter, what happens to unused atoms, the treatment of kernels, and all defaults: `n_atoms` is
 #' the number of target atoms of [dlfumi()] for the digits, `exponent` that of the released code of
-#' MI-HE for the same construction, `beta` was chosen among 1, 5 and 20 by cross-validation on training bags of digits
-#' (`paper_tuning("usps")`), `lambda` and `max_iter` on simulated bags.
+#' MI-HE for the same construction, `beta` was chosen among 1, 5 and 20 by cross-validation on
+#' training bags of digits (`paper_tuning("usps")`), `lambda` and `max_iter` on simulated bags.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
@@ -59,13 +59,14 @@
 #' @param exponent \eqn{r} of the generalised mean.
 #' @param beta \eqn{p = \exp(-\beta e)}.
 #' @param lambda weight of the sparsity penalty of the codes.
-#' @param kernel `NULL`, or a positive definite kernel, given as for [mi_svm()]. It is applied to the
-#'   instances after `normalize`.
+#' @param kernel `NULL`, or a positive definite kernel, given as for [mi_svm()]. It is applied to
+#'   the instances after `normalize`.
 #' @param kpar a list of parameters for a kernel given by its name, with the defaults of [mi_svm()].
 #' @param swap swap the labels: atoms that represent some instance of each negative bag and none of
 #'   the positive bags, which is how Jiao and Zare (2016) got background atoms of DMIL. Scores keep
-#'   their direction: \eqn{e} instead of \eqn{-e}, and for a bag the largest. Such atoms are for looking at: background that is also in positive bags is
-#'   not among them, so that they detect little.
+#'   their direction: \eqn{e} instead of \eqn{-e}, and for a bag the largest. Such atoms are for
+#'   looking at: background that is also in positive bags is not among them, so that they detect
+#'   little.
 #' @param max_iter largest number of iterations.
 #' @param tol stop when the objective changes by less than this, relative to its value at the
 #'   start; 0 never stops.
@@ -74,9 +75,9 @@
 #'   standardised on the instances of the negative training bags.
 #' @return A list of class `c("dmil", "mil_model")`, for `predict()`, [mil_roc()] and `plot()`:
 #'   \item{dictionary}{features x atoms, unit-norm columns, ordered by the energy they carry in the
-#'     bags that they represent; with a kernel instead `kernel`, `support`, instances that span the training
-#'     instances, `coefficients` (\eqn{B}, instances of `support` x atoms), and `gram`, the inner
-#'     products of the atoms}
+#'     bags that they represent; with a kernel instead `kernel`, `support`, instances that span the
+#'     training instances, `coefficients` (\eqn{B}, instances of `support` x atoms), and `gram`,
+#'     the inner products of the atoms}
 #'   \item{objective}{one row per iteration, from 0, the start: `objective` with the codes of that
 #'     dictionary, and `fixed_codes`, its value before the codes were renewed; see [loss_path()]}
 #'   \item{n_iter, converged, stop_reason}{how it ended, as in [dlfumi()]}
@@ -101,9 +102,10 @@
 #' mil_roc(fit, b)
 #' @export
 dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 5, beta = 5,
-                 lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, bag_weights = NULL, max_iter = 30,
-                 tol = 1e-5, n_start = 1, combine = c("best", "average"), normalize = c("unit", "none"),
-                 calibrate = getOption("fumi.calibrate", "auto"),
+                 lambda = 0.05, kernel = NULL, kpar = list(), swap = FALSE, bag_weights = NULL,
+                 max_iter = 30,
+                 tol = 1e-5, n_start = 1, combine = c("best", "average"),
+                 normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
@@ -131,7 +133,8 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
   fit <- dmil_bridge(b, spec, progress)
   size <- n_copies * (if (is.null(spec$kernel)) nrow(b$x) else n_copies)
   with_given(calibrate_fit(fit, b, spec$calibrate, function(b) dmil_bridge(b, spec, FALSE),
-                           work = 20 * size * spec$n_atoms * fit$n_iter * spec$n_start, progress), given)
+                           work = 20 * size * spec$n_atoms * fit$n_iter * spec$n_start, progress),
+                           given)
 }
 
 # ---- kernels ---------------------------------------------------------------------------
@@ -214,7 +217,8 @@ check_distinct <- function(b, data, spec, call) {
   n <- dmil_clusters(x, rep(.5, min(spec$n_atoms, ncol(x) + 1)), 1L, call)$n_distinct
   if (n < spec$n_atoms)
     stop_fumi("`n_atoms` must be at most the number of distinct instances in ",
-              if (spec$swap) "negative" else "positive", " bags (", n, "), not ", spec$n_atoms, ".", call = call)
+              if (spec$swap) "negative"
+              else "positive", " bags (", n, "), not ", spec$n_atoms, ".", call = call)
 }
 
 # Atoms are the means of clusters of the instances to represent. With a kernel these are clusters
@@ -234,7 +238,8 @@ dmil_par <- function(spec) {
 }
 
 dmil_run <- function(data, start, spec, report = NULL, call = rlang::caller_env()) {
-  out <- .Call(ffi_dmil_fit, data$x, data$scale, data$bag, data$positive, start, dmil_par(spec), report)
+  out <- .Call(ffi_dmil_fit, data$x, data$scale, data$bag, data$positive, start, dmil_par(spec),
+               report)
   if (out$status == "nonfinite")
     stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
               ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
@@ -272,7 +277,8 @@ new_dmil <- function(fits, interrupted, b, data, spec) {
     normalize = spec$normalize, starts = lapply(fits, `[[`, "objective"), kernel = data$kernel,
     support = data$support, spec = spec)
   with_atoms <- function(fit) {
-    object[c("dictionary", "coefficients", "gram")] <- dmil_model_atoms(fit$dictionary, atoms, b, data)
+    object[c("dictionary", "coefficients",
+             "gram")] <- dmil_model_atoms(fit$dictionary, atoms, b, data)
     object
   }
   members <- if (spec$combine == "average") lapply(fits, function(fit) dmil_member(with_atoms(fit), b))
@@ -302,13 +308,13 @@ dmil_member <- function(object, b) {
 dmil_code <- function(object, x, member = object) {
   spec <- object$spec
   if (is.null(spec$kernel)) {
-    out <- .Call(ffi_dmil_code, x, instance_scale(x, spec$normalize), unname(member$dictionary), NULL,
-                 NULL, spec$lambda, simd())
+    out <- .Call(ffi_dmil_code, x, instance_scale(x, spec$normalize), unname(member$dictionary),
+                 NULL, NULL, spec$lambda, simd())
   } else {
     x <- scaled_columns(x, spec$normalize)
     out <- .Call(ffi_dmil_code, kernel_columns(object$kernel, object$support, x), rep(1, ncol(x)),
-                 unname(member$coefficients), member$gram, kernel_norm2(object$kernel, x), spec$lambda,
-                 simd())
+                 unname(member$coefficients), member$gram, kernel_norm2(object$kernel, x),
+                 spec$lambda, simd())
   }
   check_status(out$status)
   out
@@ -321,14 +327,16 @@ dmil_errors <- function(object, x) {
 
 #' @export
 score_instances.dmil <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   score <- lapply(dmil_errors(object, x), if (object$spec$swap) `+` else `-`)
   if (is.null(object$members)) return(score[[1]])
   standard <- Map(function(s, m) (s - m$center) / m$scale, score, object$members)
   Reduce(`+`, standard) / length(standard)
 }
 
-# log(-log(1 - P)) with P of the objective. An average of scores, and atoms of the other class, have none.
+# log(-log(1 - P)) with P of the objective. An average of scores, and atoms of the other class,
+# have none.
 #' @export
 score_bags.dmil <- function(object, x, bag, ..., call = rlang::caller_env()) {
   score <- score_instances(object, x, ..., call = call)
@@ -379,15 +387,16 @@ print.dmil <- function(x, digits = 4, ...) {
   path <- x$objective$objective
   kernel <- if (is.character(spec$kernel)) paste0(", kernel \"", spec$kernel, "\"") else
     if (!is.null(spec$kernel)) ", own kernel"
-  cat(if (spec$pool == "gmean" || !is.null(spec$kernel)) "GD-MIL" else "DMIL", " fit (\"", spec$pool, "\"",
-      kernel, if (spec$swap) ", labels swapped", ")\n", sep = "")
+  cat(if (spec$pool == "gmean" || !is.null(spec$kernel)) "GD-MIL" else "DMIL", " fit (\"",
+      spec$pool, "\"", kernel, if (spec$swap) ", labels swapped", ")\n", sep = "")
   print_model_data(x)
   cat("  atoms:      ", spec$n_atoms, if (any(x$n_dead > 0)) paste0(" (", sum(x$n_dead > 0),
       " found unused at times)"), "\n", sep = "")
-  cat("  parameters: ", if (spec$pool == "gmean") paste0("exponent ", spec$exponent, ", "), "beta ", spec$beta,
+  cat("  parameters: ", if (spec$pool == "gmean") paste0("exponent ", spec$exponent, ", "),
+      "beta ", spec$beta,
       ", lambda ", spec$lambda, ", normalize \"", spec$normalize, "\"\n", sep = "")
-  cat("  objective:  ", format(path[1], digits = digits), " -> ", format(min(path), digits = digits), " (the best of ",
-      x$n_iter, " iterations)\n", sep = "")
+  cat("  objective:  ", format(path[1], digits = digits), " -> ",
+      format(min(path), digits = digits), " (the best of ", x$n_iter, " iterations)\n", sep = "")
   cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
   print_calibration(x, digits)
   invisible(x)

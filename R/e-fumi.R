@@ -1,54 +1,59 @@
 #' e-FUMI: target and background endmembers by convex mixing
 #'
-#' Estimates `n_target` target endmembers and `n_background` background endmembers: every instance is
-#' a convex mixture of endmembers, in negative bags of background endmembers only. The older relative of
-#' [dlfumi()], for data in which proportions have a meaning, such as spectra.
+#' Estimates `n_target` target endmembers and `n_background` background endmembers: every instance
+#' is a convex mixture of endmembers, in negative bags of background endmembers only. The older
+#' relative of [dlfumi()], for data in which proportions have a meaning, such as spectra.
 #'
 #' @details
-#' With proportions \eqn{a_i \ge 0}, \eqn{\sum_k a_{ik} = 1}, and the hidden \eqn{z_i} of an instance of a
-#' positive bag (1 if it holds a target), the objective is
+#' With proportions \eqn{a_i \ge 0}, \eqn{\sum_k a_{ik} = 1}, and the hidden \eqn{z_i} of an
+#' instance of a positive bag (1 if it holds a target), the objective is
 #' \deqn{J = \tfrac12 (1 - u) \sum_i w_i E_z \|x_i - z_i E^+ a_i^+ - E^- a_i^-\|^2 +
 #'   \tfrac12 u \sum_k \|e_k - \mu\|^2 + \sum_k \gamma_k \sum_i a_{ik},}
-#' where \eqn{w_i = \alpha N^- / N^+} in positive bags and 1 in negative ones, \eqn{\mu} is the mean of all
-#' instances, and \eqn{\gamma_k = \Gamma / \sum_i a_{ik}} with the proportions of the iteration before, 0 for
-#' targets. An iteration computes \eqn{P(z_i = 1) = 1 - \exp(-\beta \|x_i - E^- a_i^-\|^2)}, then the
-#' proportions, then the endmembers, each an exact minimiser, and drops a background endmember that no
-#' instance uses by `prune` or more (never the last one).
+#' where \eqn{w_i = \alpha N^- / N^+} in positive bags and 1 in negative ones, \eqn{\mu} is the
+#' mean of all instances, and \eqn{\gamma_k = \Gamma / \sum_i a_{ik}} with the proportions of the
+#' iteration before, 0 for targets. An iteration computes
+#' \eqn{P(z_i = 1) = 1 - \exp(-\beta \|x_i - E^- a_i^-\|^2)}, then the proportions, then the
+#' endmembers, each an exact minimiser, and drops a background endmember that no instance uses by
+#' `prune` or more (never the last one).
 #'
-#' **Start.** Background endmembers are k-means centres of the negative bags; a target endmember is the
-#' instance of a positive bag that those before it unmix worst; proportions are equal.
+#' **Start.** Background endmembers are k-means centres of the negative bags; a target endmember is
+#' the instance of a positive bag that those before it unmix worst; proportions are equal.
 #'
-#' **Score.** An instance is unmixed on the background endmembers (residual \eqn{r^-}) and on all of them
-#' (\eqn{r}). If a target lowers the residual, the score is \eqn{\log(r^- / r) > 0}, the logarithm of the ratio by
-#' which [dlfumi()] scores. Otherwise that ratio would be 1 for all, and the score is the slope at which a
-#' first bit of the nearest target would raise the residual, \eqn{-\partial \log r / \partial a_t < 0}: the two
-#' meet at 0. Proportions are `predict(type = "codes")`; other detectors take the endmembers of a fit, as
+#' **Score.** An instance is unmixed on the background endmembers (residual \eqn{r^-}) and on all
+#' of them (\eqn{r}). If a target lowers the residual, the score is \eqn{\log(r^- / r) > 0}, the
+#' logarithm of the ratio by which [dlfumi()] scores. Otherwise that ratio would be 1 for all, and
+#' the score is the slope at which a first bit of the nearest target would raise the residual,
+#' \eqn{-\partial \log r / \partial a_t < 0}: the two meet at 0. Proportions are
+#' `predict(type = "codes")`; other detectors take the endmembers of a fit, as
 #' `ace(x, fit, center_target = TRUE)` does.
 #'
 #' @section Departures:
-#' * The released code adds \eqn{u} to every entry of the matrix that it inverts for the endmembers, and its
-#'   objective measures their spread around their own mean. Here \eqn{u I} and \eqn{\mu}, as the
-#'   derivation gives, so that the update minimises the objective.
-#' * The released code drops all negative proportions at once and solves again for the rest, and forgets
+#' * The released code adds \eqn{u} to every entry of the matrix that it inverts for the
+#'   endmembers, and its objective measures their spread around their own mean. Here \eqn{u I} and
+#'   \eqn{\mu}, as the derivation gives, so that the update minimises the objective.
+#' * The released code drops all negative proportions at once and solves again for the rest, and
+#'   forgets
 #'   \eqn{w_i} when the target is among the dropped. Here proportions are the exact minimiser.
-#' * It starts from vertex component analysis or k-means; here k-means, with its choice of targets from the
-#'   former, one after the other.
-#' * It stops when \eqn{J} changes by less than `tol`; here by less than `tol` times the first \eqn{J}.
-#' * It takes the data as they are: reflectances, for which the default `beta` is made. Here instances
-#'   are brought to norm 1 unless `normalize = "none"`.
+#' * It starts from vertex component analysis or k-means; here k-means, with its choice of targets
+#'   from the former, one after the other.
+#' * It stops when \eqn{J} changes by less than `tol`; here by less than `tol` times the first
+#'   \eqn{J}.
+#' * It takes the data as they are: reflectances, for which the default `beta` is made. Here
+#'   instances are brought to norm 1 unless `normalize = "none"`.
 #'
 #' @section Defaults:
-#' Those of the released code of e-FUMI, and of its extension to several targets where a second value is given; the
-#' latter allows 500 iterations and prunes at 1e-8. What the background endmembers cannot mix looks like
-#' target, so too few of them do more harm than too many. \eqn{\Gamma} is not relative to the number of
-#' instances: with a few hundred, 1 or less leaves more to the data than 10 does.
+#' Those of the released code of e-FUMI, and of its extension to several targets where a second
+#' value is given; the latter allows 500 iterations and prunes at 1e-8. What the background
+#' endmembers cannot mix looks like target, so too few of them do more harm than too many.
+#' \eqn{\Gamma} is not relative to the number of instances: with a few hundred, 1 or less leaves
+#' more to the data than 10 does.
 #'
 #' @inheritParams dlfumi
 #' @param n_target,n_background numbers of endmembers.
 #' @param u weight of the volume term, in \[0, 1); by default 0.05, or 0.01 for several targets.
 #' @param alpha weight of positive bags as a whole, relative to negative ones.
-#' @param gamma \eqn{\Gamma}, weight of the term that empties background endmembers; by default 10, or 0.01
-#'   for several targets.
+#' @param gamma \eqn{\Gamma}, weight of the term that empties background endmembers; by default 10,
+#'   or 0.01 for several targets.
 #' @param beta scale of the E-step; by default 45, or 50 for several targets.
 #' @param max_iter largest number of iterations.
 #' @param tol stop when the objective changes by less than this, relative to the first objective.
@@ -57,7 +62,8 @@
 #' @return A model of class `c("e_fumi", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{dictionary}{features x endmembers, targets first; see `coef()`}
 #'   \item{codes}{proportions, endmembers x instances, in the order of the instances given}
-#'   \item{prob_target}{the weight \eqn{P(z = 1)} of the last E-step for each instance, 0 in negative bags}
+#'   \item{prob_target}{the weight \eqn{P(z = 1)} of the last E-step for each instance, 0 in
+#'     negative bags}
 #'   \item{objective}{one row per iteration: the objective and its three terms; see [loss_path()]}
 #'   \item{n_iter, stop_reason, n_dropped}{how it ended, and how many endmembers were dropped}
 #' @references Jiao, C. and Zare, A. (2015). Functions of multiple instances for learning target
@@ -71,9 +77,10 @@
 #' round(head(predict(fit, b, type = "codes")), 2)
 #' mil_roc(fit, b)
 #' @export
-e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, gamma = NULL, beta = NULL,
-                   max_iter = 100, tol = 1e-6, prune = 1e-3, n_start = 1, normalize = c("unit", "none"),
-                   calibrate = getOption("fumi.calibrate", "auto"),
+e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, gamma = NULL,
+                   beta = NULL,
+                   max_iter = 100, tol = 1e-6, prune = 1e-3, n_start = 1,
+                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
@@ -81,10 +88,13 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
   several <- n_target > 1
   spec <- list(n_target = n_target,
                n_background = check_count(n_background, "n_background"),
-               u = check_number(if (is.null(u)) if (several) .01 else .05 else u, "u", min = 0, max = .999),
+               u = check_number(if (is.null(u)) if (several) .01 else .05 else u, "u", min = 0,
+                                max = .999),
                alpha = check_number(alpha, "alpha", above = 0),
-               gamma = check_number(if (is.null(gamma)) if (several) .01 else 10 else gamma, "gamma", min = 0),
-               beta = check_number(if (is.null(beta)) if (several) 50 else 45 else beta, "beta", above = 0),
+               gamma = check_number(if (is.null(gamma)) if (several) .01 else 10 else gamma,
+                                    "gamma", min = 0),
+               beta = check_number(if (is.null(beta)) if (several) 50 else 45 else beta, "beta",
+                                   above = 0),
                max_iter = check_count(max_iter, "max_iter"),
                tol = check_number(tol, "tol", min = 0),
                prune = check_number(prune, "prune", above = 0, max = 1),
@@ -134,14 +144,16 @@ new_e_fumi <- function(best, fits, b, spec) {
     dictionary = structure(best$endmembers, dimnames = list(b$features, names)),
     codes = structure(in_user_order(b, best$codes), dimnames = list(names, NULL)),
     prob_target = in_user_order(b, best$p), objective = best$objective, n_iter = best$n_iter,
-    stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason, n_target = spec$n_target,
-    n_background = n_background, n_dropped = spec$n_background - n_background, normalize = spec$normalize,
-    starts = lapply(fits, `[[`, "objective"), spec = spec)
+    stop_reason = if (attr(fits, "interrupted")) "interrupt"
+                  else best$stop_reason, n_target = spec$n_target,
+    n_background = n_background, n_dropped = spec$n_background - n_background,
+    normalize = spec$normalize, starts = lapply(fits, `[[`, "objective"), spec = spec)
 }
 
 warn_e_fumi_beta <- function(p, spec, call) {
   if (all(p < 1e-12) || all(p > 1 - 1e-12))
-    warn_fumi("`beta` = ", spec$beta, " makes every weight of the E-step ", if (p[1] < .5) "0" else "1",
+    warn_fumi("`beta` = ", spec$beta, " makes every weight of the E-step ",
+              if (p[1] < .5) "0" else "1",
               ": it must suit the scale of the data.", class = "beta", call = call)
 }
 
@@ -218,8 +230,8 @@ e_fumi_codes <- function(state, data, spec) {
   linear[target, ] <- linear[target, ] * rep(state$p, each = spec$n_target)
   linear <- linear - outer(state$gamma, 1 / ((1 - spec$u) * data$weight))
   codes <- matrix(0, nrow(linear), ncol(linear))
-  codes[, data$positive] <- solve_simplex(state$gram, linear[, data$positive, drop = FALSE], spec$n_target,
-                                          state$p[data$positive])
+  codes[, data$positive] <- solve_simplex(state$gram, linear[, data$positive, drop = FALSE],
+                                          spec$n_target, state$p[data$positive])
   codes[-target, !data$positive] <- solve_simplex(state$gram[-target, -target, drop = FALSE],
                                                   linear[-target, !data$positive, drop = FALSE])
   codes
@@ -268,8 +280,8 @@ drop_unused <- function(state, spec) {
 
 # ---- unmixing and scores -------------------------------------------------------------
 
-# Column i: the minimiser of .5 a'Qa - linear_i'a over the simplex, where Q is `gram` with the rows and
-# columns of the first `n_target` endmembers times p_i.
+# Column i: the minimiser of .5 a'Qa - linear_i'a over the simplex, where Q is `gram` with the rows
+# and columns of the first `n_target` endmembers times p_i.
 solve_simplex <- function(gram, linear, n_target = 0L, p = rep(1, ncol(linear))) {
   out <- .Call(ffi_efumi_unmix, unname(gram), n_target, p, unname(linear))
   check_status(out$status)
@@ -281,7 +293,8 @@ unmix <- function(endmembers, x) solve_simplex(crossprod(endmembers), crossprod(
 
 #' @export
 score_instances.e_fumi <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
   endmembers <- unname(object$dictionary)
   target <- endmembers[, seq_len(object$n_target), drop = FALSE]
@@ -298,14 +311,16 @@ score_instances.e_fumi <- function(object, x, ..., call = rlang::caller_env()) {
 # d (.5 ||E a - x||^2) as the first bit of the nearest target takes the place of background:
 # min_t e_t'r - a'E-'r, with r = E- a - x and so E- a = r + x.
 target_slope <- function(target, background, rest, x) {
-  nearest <- Reduce(pmin, lapply(seq_len(ncol(target)), function(t) drop(crossprod(rest, target[, t]))))
+  nearest <- Reduce(pmin, lapply(seq_len(ncol(target)),
+                                 function(t) drop(crossprod(rest, target[, t]))))
   nearest - colSums((rest + x) * rest)
 }
 
 #' @export
 code_instances.e_fumi <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = "new_data", call = call)
-  codes <- unmix(unname(object$dictionary), x * rep(instance_scale(x, object$normalize), each = nrow(x)))
+  codes <- unmix(unname(object$dictionary), x * rep(instance_scale(x, object$normalize),
+                                                    each = nrow(x)))
   rownames(codes) <- colnames(object$dictionary)
   codes
 }

@@ -1,25 +1,28 @@
 #' EM-DD: diverse density with one instance a bag
 #'
-#' Finds the point and scales of [diverse_density()] by turns: choose in each bag the instance that is
-#' nearest to the point, then fit the point and scales to the chosen instances.
+#' Finds the point and scales of [diverse_density()] by turns: choose in each bag the instance that
+#' is nearest to the point, then fit the point and scales to the chosen instances.
 #'
 #' @details
-#' With \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}, the E-step takes in each bag \eqn{j}, positive or negative, the
-#' instance \eqn{i_j} with the smallest \eqn{q}, the first of equals; the M-step minimises over \eqn{t} and \eqn{s}
+#' With \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}, the E-step takes in each bag \eqn{j}, positive
+#' or negative, the instance \eqn{i_j} with the smallest \eqn{q}, the first of equals; the M-step
+#' minimises over \eqn{t} and \eqn{s}
 #' \deqn{\sum_{j: Y_j = 1} q_{i_j} - \sum_{j: Y_j = 0} \log(1 - \exp(-q_{i_j}))}
-#' by L-BFGS-B. A start ends when a round lowers this by no more than \eqn{10^{-6}}, whose result is not
-#' taken. Only the M-step is sure to lower it: an E-step brings negative instances nearer.
+#' by L-BFGS-B. A start ends when a round lowers this by no more than \eqn{10^{-6}}, whose result
+#' is not taken. Only the M-step is sure to lower it: an E-step brings negative instances nearer.
 #' The start with the lowest most-likely-cause objective of [diverse_density()] on all training
 #' bags is kept; neither it nor the threshold sees other data.
 #'
-#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)} of its nearest instance, that of a bag is
-#' \eqn{\log(-\log(1 - P))}, and the largest score of an instance where scores are averaged. The probabilities of the
-#' model are what `predict(type = "prob")` gives only if they are well calibrated: see [mil_calibrate()].
+#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)} of its nearest instance, that of a
+#' bag is
+#' \eqn{\log(-\log(1 - P))}, and the largest score of an instance where scores are averaged. The
+#' probabilities of the model are what `predict(type = "prob")` gives only if they are well
+#' calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
-#' Starts and `max_iter` are those of Weka's `MIEMDD`: the instances of three random positive bags (here
-#' of fewer if there are fewer), ten rounds. At most 30 starts, `scale_init`, `inner` and the choice
-#' among starts are ours: see [diverse_density()].
+#' Starts and `max_iter` are those of Weka's `MIEMDD`: the instances of three random positive bags
+#' (here of fewer if there are fewer), ten rounds. At most 30 starts, `scale_init`, `inner` and the
+#' choice among starts are ours: see [diverse_density()].
 #'
 #' @inheritParams diverse_density
 #' @param combine what to do with several starts: `"best"` keeps the one with the lowest objective;
@@ -28,12 +31,14 @@
 #' @param max_iter largest number of rounds from a start.
 #' @param inner largest number of L-BFGS-B iterations in an M-step.
 #' @return A model of class `c("em_dd", "mil_model")`, for `predict()` and [mil_roc()], with
-#'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|} of the best start, see [coef()][coef.em_dd()]}
-#'   \item{objective, start_objective}{the most-likely-cause objective of the best start, and of all}
+#'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|} of the best start, see
+#'     [coef()][coef.em_dd()]}
+#'   \item{objective, start_objective}{the most-likely-cause objective of the best start, and of
+#'     all}
 #'   \item{starts}{the M-step's objective by round, of all starts; see [loss_path()]}
 #'   \item{start_scale}{the scale at the start}
-#'   \item{stop_reason}{`"converged"`; `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the starts that are
-#'     done, with a warning}
+#'   \item{stop_reason}{`"converged"`; `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the starts that
+#'     are done, with a warning}
 #' @references Zhang, Q. and Goldman, S. A. (2001). EM-DD: an improved multiple-instance learning
 #'   technique. *Advances in Neural Information Processing Systems* 14.
 #' @examples
@@ -43,14 +48,15 @@
 #' fit
 #' mil_roc(fit, b)
 #' @export
-em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_init = NULL, n_start = NULL,
-                  combine = c("best", "average"), max_iter = 10, inner = 100,
+em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_init = NULL,
+                  n_start = NULL, combine = c("best", "average"), max_iter = 10, inner = 100,
                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
-               scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init", above = 0),
+               scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init",
+                                                                   above = 0),
                n_start = if (!is.null(n_start)) check_count(n_start, "n_start"),
                combine = check_choice(combine, c("best", "average"), "combine"),
                max_iter = check_count(max_iter, "max_iter"),
@@ -90,12 +96,14 @@ em_dd_run <- function(problem, theta, max_iter, inner) {
     path[it] <- step$objective
   }
   list(theta = theta, path = data.frame(iteration = seq_along(path), objective = path),
-       objective = dd_objective(problem, theta, "most-likely-cause")$value, stop_reason = stop_reason)
+       objective = dd_objective(problem, theta, "most-likely-cause")$value,
+       stop_reason = stop_reason)
 }
 
 # The E-step: of each bag, the column with the smallest q.
 em_dd_choose <- function(problem, theta) {
-  q <- .Call(ffi_dd_quadratic, problem$x, problem$scale, dd_point(problem, theta), dd_scales(problem, theta))
+  q <- .Call(ffi_dd_quadratic, problem$x, problem$scale, dd_point(problem, theta),
+             dd_scales(problem, theta))
   .Call(ffi_dd_select, q, problem$bag, length(problem$label))
 }
 
@@ -106,11 +114,13 @@ em_dd_member <- function(fit, problem, b, spec) {
   c(h, list(center = mean(score), scale = positive_sd(score)))
 }
 
-mean_over_members <- function(object, f) Reduce(`+`, lapply(object$members, f)) / length(object$members)
+mean_over_members <- function(object, f) Reduce(`+`, lapply(object$members,
+                                                            f)) / length(object$members)
 
 #' @export
 score_instances.em_dd <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   if (is.null(object$members)) return(-dd_quadratic(x, object, object$normalize))
   mean_over_members(object, function(m) (-dd_quadratic(x, m, object$normalize) - m$center) / m$scale)
 }
@@ -138,5 +148,6 @@ plot.em_dd <- plot.diverse_density
 #' @rdname diverse_density-methods
 #' @export
 print.em_dd <- function(x, digits = 4, ...) {
-  print_dd(x, paste0("EM-DD fit", if (x$combine == "average") " (scores of all starts averaged)"), digits)
+  print_dd(x, paste0("EM-DD fit", if (x$combine == "average") " (scores of all starts averaged)"),
+           digits)
 }

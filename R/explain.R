@@ -6,31 +6,35 @@ generics::explain
 
 #' Why a bag is called positive
 #'
-#' For each instance of a bag: what its reconstruction by atoms leaves, with the target atoms and without them. Not an
-#' attention weight that stands beside a model, but the parts of the reconstruction itself.
+#' For each instance of a bag: what its reconstruction by atoms leaves, with the target atoms and
+#' without them. Not an attention weight that stands beside a model, but the parts of the
+#' reconstruction itself.
 #'
-#' The instance is coded once on all atoms; "without" leaves the target atoms' part of that code out, as eq. 7 does,
-#' so that `without / with` is the score of [dlfumi()]; of several starts that are averaged, the best one is
-#' explained. For [e_fumi()] it is the convex mixture of background endmembers alone that is nearest to the instance,
-#' as in its score. Instances are taken as the method takes them: of norm 1 for `normalize = "unit"`.
+#' The instance is coded once on all atoms; "without" leaves the target atoms' part of that code
+#' out, as eq. 7 does, so that `without / with` is the score of [dlfumi()]; of several starts that
+#' are averaged, the best one is explained. For [e_fumi()] it is the convex mixture of background
+#' endmembers alone that is nearest to the instance, as in its score. Instances are taken as the
+#' method takes them: of norm 1 for `normalize = "unit"`.
 #'
-#' `explain()` does the same as `mil_explain()`. Other packages, such as dplyr, have an `explain()` too, and the one that
-#' was attached last is found; `mil_explain()` is always this one.
+#' `explain()` does the same as `mil_explain()`. Other packages, such as dplyr, have an `explain()`
+#' too, and the one that was attached last is found; `mil_explain()` is always this one.
 #'
-#' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what `mil_explain()` returned.
+#' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what
+#'   `mil_explain()` returned.
 #' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
-#' @param bag which bag of the `bags()`, a number or an id; by default the first. Instances without bags are taken
-#'   as one.
+#' @param bag which bag of the `bags()`, a number or an id; by default the first. Instances without
+#'   bags are taken as one.
 #' @param n number of instances to show, those with the highest score.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A data frame of class `mil_explanation`, one row per instance, in the order given:
 #'   \item{instance}{its number within the bag}
 #'   \item{prob, score}{as of [predict.mil_model()]}
 #'   \item{atom}{the target atom that it uses most, `NA` if it uses none}
-#'   \item{with, without}{squared norm of what the reconstruction leaves, with and without target atoms}
+#'   \item{with, without}{squared norm of what the reconstruction leaves, with and without target
+#'     atoms}
 #'   \item{drop}{`1 - with / without`: the share of the rest that the target atoms explain}
-#'   `plot()` shows the instances by falling score: as images, each above its reconstruction with and without
-#'   target atoms, or as curves.
+#'   `plot()` shows the instances by falling score: as images, each above its reconstruction with
+#'   and without target atoms, or as curves.
 #' @name mil_explain
 #' @examples
 #' set.seed(1)
@@ -89,12 +93,13 @@ one_bag <- function(new_data, bag, call = rlang::caller_env()) {
   }
   one <- new_data[bag_index(new_data, if (is.null(bag)) 1 else bag, "bag", call)]
   if (length(one) != 1) stop_fumi("`bag` must name one bag, not ", length(one), ".", call = call)
-  list(instances = one, title = paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], ")"))
+  list(instances = one, title = paste0("bag ", one$ids, " (label ", one$classes[1 + one$label],
+                                       ")"))
 }
 
-# Codes of the columns of `x` (as the method takes them), their reconstructions with and without target atoms, and the
-# squared norms of what these leave, and of all. With noise of the background all but the reconstructions, which
-# are in the user's units, are those of the transformed space.
+# Codes of the columns of `x` (as the method takes them), their reconstructions with and without
+# target atoms, and the squared norms of what these leave, and of all. With noise of the background
+# all but the reconstructions, which are in the user's units, are those of the transformed space.
 explain_parts <- function(object, x) {
   noise <- object$noise
   if (!is.null(noise)) {
@@ -115,7 +120,8 @@ explain_parts <- function(object, x) {
   with <- atoms %*% codes
   without <- background %*% alone
   list(codes = codes, with = with, without = without,
-       left = list(with = colSums((x - with)^2), without = colSums((x - without)^2), all = colSums(x^2)))
+       left = list(with = colSums((x - with)^2), without = colSums((x - without)^2),
+                   all = colSums(x^2)))
 }
 
 #' @rdname mil_explain
@@ -123,7 +129,8 @@ explain_parts <- function(object, x) {
 print.mil_explanation <- function(x, n = 10, ...) {
   n <- check_count(n, "n")
   shown <- as.data.frame(x)[utils::head(order(-x$score), n), ]
-  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling score\n", sep = "")
+  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling score\n",
+      sep = "")
   numeric <- vapply(shown, is.double, NA)
   shown[numeric] <- lapply(shown[numeric], signif, 3)
   shown$drop <- paste(round(100 * shown$drop), "%")
@@ -148,20 +155,23 @@ plot.mil_explanation <- function(x, n = 6, ...) {
   n <- check_count(n, "n")
   if (nrow(x) == 0) stop_fumi("`x` must have at least one instance to plot.", class = "empty")
   shown <- utils::head(order(-x$score), n)
-  if (is.null(attr(x, "image_dim"))) plot_explained_curves(x, shown) else plot_explained_images(x, shown)
+  if (is.null(attr(x, "image_dim"))) plot_explained_curves(x, shown)
+  else plot_explained_images(x, shown)
   invisible(x)
 }
 
 # Three rows of pictures on the same grey: the instance, with, without.
 plot_explained_images <- function(x, shown) {
-  pictures <- lapply(explained_parts, function(part) attr(x, part)[, x$instance[shown], drop = FALSE])
+  pictures <- lapply(explained_parts, function(part) attr(x, part)[, x$instance[shown],
+                                                                   drop = FALSE])
   limits <- range(pictures)
   title <- list(explained_title(x, shown), rep("with target", length(shown)),
                 paste0("without, drop ", round(100 * x$drop[shown]), " %"))
   draw <- lapply(1:3, function(row) lapply(seq_along(shown), function(i) function()
     draw_picture(pictures[[row]][, i], attr(x, "image_dim"), title[[row]][i],
                  if (row == 2) target_colour else "grey70", 1, limits)))
-  picture_grid(rep(1:3, each = length(shown)), unlist(draw), n_col = length(shown), main = attr(x, "title"))
+  picture_grid(rep(1:3, each = length(shown)), unlist(draw), n_col = length(shown),
+               main = attr(x, "title"))
 }
 
 plot_explained_curves <- function(x, shown) {
@@ -170,10 +180,12 @@ plot_explained_curves <- function(x, shown) {
   colours <- c("grey30", target_colour, background_colour)
   title <- paste0(explained_title(x, shown), ", drop ", round(100 * x$drop[shown]), " %")
   for (i in seq_along(shown)) {
-    curves <- vapply(explained_parts, function(part) attr(x, part)[, x$instance[shown[i]]], attr(x, "with")[, 1])
+    curves <- vapply(explained_parts, function(part) attr(x, part)[, x$instance[shown[i]]],
+                     attr(x, "with")[, 1])
     draw_feature_curves(matrix(curves, ncol = 3), colours, title[i])
     if (i == 1)
-      graphics::legend("topright", c("instance", "with target", "without"), col = colours, lty = 1, bty = "n", cex = .8)
+      graphics::legend("topright", c("instance", "with target", "without"), col = colours, lty = 1,
+                       bty = "n", cex = .8)
   }
 }
 

@@ -18,17 +18,19 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
     if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
     x <- if (length(parts)) do.call(cbind, unname(parts)) else matrix(0, object$n_features, 0)
   } else x <- match_features(object, as_columns(new_data, name, call, missing_ok), call, name)
-  if (is.data.frame(new_data)) x <- match_features(object, as_columns(x, name, call, missing_ok), call, name)
+  if (is.data.frame(new_data))
+    x <- match_features(object, as_columns(x, name, call, missing_ok), call, name)
   if (is.null(bag)) bag <- rep(NA_character_, ncol(x))
   if (length(bag) != ncol(x))
-    stop_fumi("`bag` must give the bag of each of the ", ncol(x), " instances, not ", describe(bag), ".",
-              call = call)
+    stop_fumi("`bag` must give the bag of each of the ", ncol(x), " instances, not ",
+              describe(bag), ".", call = call)
   leave_out_missing(object, x, value_names(bag), name, call)
 }
 
 forge_bags <- function(object, new_data, bag, call, name) {
   if (!is.null(bag))
-    stop_fumi("`bag` must not be given when `", name, "` is bags, which have ids of their own.", call = call)
+    stop_fumi("`bag` must not be given when `", name, "` is bags, which have ids of their own.",
+              call = call)
   check_same_terms(object, new_data, call, name)
   x <- match_features(object, new_data$x, call, name)
   check_largest(x, name, object$normalize, call)
@@ -38,7 +40,8 @@ forge_bags <- function(object, new_data, bag, call, name) {
 
 # Sparse columns for a fit that scores them, else dense ones.
 columns_for <- function(object, x, call = rlang::caller_env()) {
-  if (scores_sparse(object)) x else dense_columns(x, paste0("a fit of `", object$method, "()`"), call)
+  if (scores_sparse(object)) x
+  else dense_columns(x, paste0("a fit of `", object$method, "()`"), call)
 }
 
 leave_out_missing <- function(object, x, bag, name, call) {
@@ -71,7 +74,7 @@ pad_omitted <- function(said, new, level = "instance") {
   said
 }
 
-# ---- columns of data frames --------------------------------------------------------------------------
+# ---- columns of data frames -----------------------------------------------------------------
 
 list_part <- function(object, part, call, name, missing_ok) {
   x <- if (is.data.frame(part)) frame_features(object, plain_frame(part), call, name) else part
@@ -101,8 +104,8 @@ pick_columns <- function(new_data, wanted, call, name = "new_data") {
 
 stop_lacking <- function(lacking, name, call) {
   if (length(lacking))
-    stop_fumi("`", name, "` must have the features of the fit, but it lacks ", enumerate(lacking), ".",
-              class = "column", call = call)
+    stop_fumi("`", name, "` must have the features of the fit, but it lacks ", enumerate(lacking),
+              ".", class = "column", call = call)
 }
 
 match_features <- function(object, x, call, name = "new_data") {
@@ -113,7 +116,8 @@ match_features <- function(object, x, call, name = "new_data") {
   }
   if (nrow(x) != object$n_features)
     stop_fumi("`", name, "` must have ", object$n_features, " features, not ", nrow(x),
-              if (ncol(x) == object$n_features) is_transposed(name), ".", class = "column", call = call)
+              if (ncol(x) == object$n_features) is_transposed(name), ".", class = "column",
+              call = call)
   x
 }
 

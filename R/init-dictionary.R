@@ -1,8 +1,8 @@
 # Starts of a dictionary fit. All random numbers of a fit are drawn here, for all
 # starts before the first one runs, so that the way the starts are run changes nothing.
 
-# A list of functions without arguments, each of which makes list(dictionary, codes), of which nobody else
-# holds the codes: the fit works in them.
+# A list of functions without arguments, each of which makes list(dictionary, codes), of which
+# nobody else holds the codes: the fit works in them.
 dlfumi_starts <- function(b, scale, spec, init, call) {
   if (identical(init, "paper")) {
     check_distinct_negatives(b, scale, spec, call)
@@ -34,32 +34,37 @@ dlfumi_starts <- function(b, scale, spec, init, call) {
 # Whether a start has target atoms alone: those of the background are then found as in the paper.
 holds_targets_only <- function(init, b, spec) {
   size <- sort(c(spec$n_target, nrow(b$x)))
-  identical(names(init), "dictionary") && !inherits(b, "bag_shards") && is.matrix(init$dictionary) &&
+  identical(names(init), "dictionary") && !inherits(b, "bag_shards") &&
+    is.matrix(init$dictionary) &&
     all(sort(dim(init$dictionary)) == size)
 }
 
-# Target atoms: means of random disjoint subsets of the instances of positive bags that may hold a target.
-# Background atoms: k-means centres of the instances of negative bags. `targets`: target atoms that are given.
+# Target atoms: means of random disjoint subsets of the instances of positive bags that may hold a
+# target. Background atoms: k-means centres of the instances of negative bags. `targets`: target
+# atoms that are given.
 paper_start <- function(b, scale, spec, draw, call, targets = NULL) {
   drawn <- draw$order[if (is.null(spec$prior)) TRUE else spec$prior[draw$order] > 0]
   size <- length(drawn) %/% spec$n_target
   subset <- function(t) drawn[(t - 1) * size + seq_len(size)]
   target <- if (is.null(targets)) vapply(seq_len(spec$n_target), function(t)
     .Call(ffi_sum_columns, b$x, scale, subset(t)), numeric(nrow(b$x))) else targets
-  clusters <- cluster_instances(b$x, scale, draw$uniform, b$n_positive, threads = spec$control$threads)
+  clusters <- cluster_instances(b$x, scale, draw$uniform, b$n_positive,
+                                threads = spec$control$threads)
   check_status(clusters$status, call)
   check_n_distinct(clusters$n_distinct, spec, call)
-  dictionary <- unit_columns(bound_atoms(cbind(matrix(target, nrow(b$x)), clusters$centres), spec, call))
+  dictionary <- unit_columns(bound_atoms(cbind(matrix(target, nrow(b$x)), clusters$centres), spec,
+                                         call))
   list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call))
 }
 
-# Before a random number is drawn: the seeds of k-means, of which a few instances mostly give enough.
+# Before a random number is drawn: the seeds of k-means, of which a few instances mostly give
+# enough.
 check_distinct_negatives <- function(b, scale, spec, call) {
   negative <- which(!in_positive(b))
   for (n in unique(c(min(2 * spec$n_background, length(negative)), length(negative)))) {
     some <- negative[seq_len(n)]
-    seeds <- cluster_instances(b$x[, some, drop = FALSE], scale[some], rep(.5, spec$n_background), max_iter = 0L,
-                               threads = spec$control$threads)
+    seeds <- cluster_instances(b$x[, some, drop = FALSE], scale[some], rep(.5, spec$n_background),
+                               max_iter = 0L, threads = spec$control$threads)
     check_status(seeds$status, call)
     if (seeds$n_distinct == spec$n_background) return(invisible())
   }
@@ -68,8 +73,8 @@ check_distinct_negatives <- function(b, scale, spec, call) {
 
 check_n_distinct <- function(n, spec, call) {
   if (n < spec$n_background)
-    stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (", n, "), not ",
-              spec$n_background, ".", call = call)
+    stop_fumi("`n_background` must be at most the number of distinct instances in negative bags (",
+              n, "), not ", spec$n_background, ".", call = call)
 }
 
 given_start <- function(init, b, scale, spec, call) {
@@ -77,8 +82,8 @@ given_start <- function(init, b, scale, spec, call) {
   unknown <- setdiff(names(init), c("dictionary", "codes"))
   if (!is.list(init) || length(unknown) || is.null(init$dictionary))
     stop_fumi("`init` must hold `dictionary` and optionally `codes`, ",
-              if (length(unknown)) paste0("not `", unknown[1], "`.") else "but it has no `dictionary`.",
-              call = call)
+              if (length(unknown)) paste0("not `", unknown[1], "`.")
+              else "but it has no `dictionary`.", call = call)
   n_atoms <- spec$n_target + spec$n_background
   dictionary <- bound_atoms(check_atoms(init$dictionary, n_atoms, b, call), spec, call)
   norm <- column_norms(dictionary)
@@ -97,7 +102,8 @@ bound_atoms <- function(dictionary, spec, call) {
   bound <- pmax(dictionary, 0)
   for (kind in list(target = seq_len(spec$n_target), background = -seq_len(spec$n_target)))
     if (max(bound[, kind]) == 0 && min(dictionary[, kind]) < 0)
-      stop_fumi("`nonneg` must be \"none\" or \"codes\" when the ", if (kind[1] > 0) "target" else "background",
+      stop_fumi("`nonneg` must be \"none\" or \"codes\" when the ",
+                if (kind[1] > 0) "target" else "background",
                 " atoms of the start have no value above 0.", class = "scale", call = call)
   bound
 }
@@ -105,7 +111,8 @@ bound_atoms <- function(dictionary, spec, call) {
 # What a warm start needs of a fit; any other start is what it is.
 as_warm_start <- function(init) {
   if (!inherits(init, "dlfumi")) return(init)
-  structure(unclass(init)[c("dictionary", "codes", "bag", "n_target", "n_background")], class = class(init))
+  structure(unclass(init)[c("dictionary", "codes", "bag", "n_target", "n_background")],
+            class = class(init))
 }
 
 # The codes of a fit serve again when they belong to the same instances.
@@ -116,25 +123,28 @@ warm_start <- function(fit, b) {
 
 # Atoms of a start, features x atoms.
 check_atoms <- function(x, n_atoms, b, call) {
-  if (!is.matrix(x) || !is.numeric(x) || !all(is.finite(x)) || any(sort(dim(x)) != sort(c(n_atoms, nrow(b$x)))))
-    stop_fumi("`init$dictionary` must be a finite numeric matrix of ", n_atoms, " atoms x ", nrow(b$x), " features, not ",
-              describe(x), ".", call = call)
+  if (!is.matrix(x) || !is.numeric(x) || !all(is.finite(x)) ||
+      any(sort(dim(x)) != sort(c(n_atoms, nrow(b$x)))))
+    stop_fumi("`init$dictionary` must be a finite numeric matrix of ", n_atoms, " atoms x ",
+              nrow(b$x), " features, not ", describe(x), ".", call = call)
   storage.mode(x) <- "double"
   unname(atoms_in_columns(x, nrow(b$x), b$features, "init$dictionary", call))
 }
 
-# A matrix that has atoms as its rows, as `coef()` has them, or as its columns, turned so that they are columns. Its size
-# tells which, of a square one its names.
+# A matrix that has atoms as its rows, as `coef()` has them, or as its columns, turned so that they
+# are columns. Its size tells which, of a square one its names.
 atoms_in_columns <- function(x, d, features, name, call) {
   if (nrow(x) != ncol(x)) return(if (nrow(x) == d) x else t(x))
-  are_atoms <- function(names) !is.null(names) && all(grepl("^(target|background|atom)[0-9]+$", names))
+  are_atoms <- function(names) !is.null(names) &&
+    all(grepl("^(target|background|atom)[0-9]+$", names))
   are_features <- function(names) !is.null(names) && identical(names, features)
   in_rows <- are_atoms(rownames(x)) || are_features(colnames(x))
   in_columns <- are_atoms(colnames(x)) || are_features(rownames(x))
   if (in_rows == in_columns && !identical(unname(x), t(unname(x))))
-    stop_fumi("`", name, "` must have names that tell its atoms from its features, because it is square: name its ",
-              "rows target1, target2 and so on if they are atoms, and its columns if those are.", class = "dimension",
-              call = call)
+    stop_fumi("`", name,
+              "` must have names that tell its atoms from its features, because it is square: name its ",
+              "rows target1, target2 and so on if they are atoms, and its columns if those are.",
+              class = "dimension", call = call)
   if (in_rows) t(x) else x
 }
 
@@ -151,7 +161,8 @@ check_init_matrix <- function(x, name, nrow, ncol, call) {
 start_codes <- function(b, scale, spec, dictionary, call) {
   if (inherits(b, "bag_shards")) return(NULL)
   out <- .Call(ffi_dlfumi_start_codes, b$x, scale, b$n_positive, dictionary,
-               list(n_target = spec$n_target, simd = simd(), threads = n_threads(spec$control$threads)))
+               list(n_target = spec$n_target, simd = simd(),
+                    threads = n_threads(spec$control$threads)))
   check_status(out$status, call)
   bound_codes(.Call(ffi_take, out, "codes"), spec)
 }

@@ -7,11 +7,13 @@ kernel_makers <- c(linear = "vanilladot", rbf = "rbfdot", polydot = "polydot", t
 
 kernel_maker <- function(name) getExportedValue("kernlab", kernel_makers[[name]])
 
-# A kernel as list(name, kpar) of plain values; a function that kernlab did not make is its own name.
+# A kernel as list(name, kpar) of plain values; a function that kernlab did not make is its own
+# name.
 check_kernel <- function(kernel, kpar, call = rlang::caller_env()) {
   if (!is.list(kpar)) stop_fumi("`kpar` must be a list, not ", describe(kpar), ".", call = call)
   if (is.function(kernel)) {
-    if (length(kpar)) stop_fumi("`kpar` must be empty for a `kernel` that is a function.", call = call)
+    if (length(kpar))
+      stop_fumi("`kpar` must be empty for a `kernel` that is a function.", call = call)
     maker <- sub("kernel$", "dot", class(kernel)[1])
     if (!maker %in% kernel_makers) return(list(name = kernel, kpar = kpar))
     return(list(name = names(kernel_makers)[kernel_makers == maker], kpar = kernlab::kpar(kernel)))
@@ -30,13 +32,16 @@ check_kpar <- function(kpar, kernel, call) {
               if (is.null(names(kpar))) "nothing" else enumerate(setdiff(names(kpar), known)), ".",
               class = "argument", call = call)
   for (name in names(kpar))
-    check_number(kpar[[name]], paste0("kpar$", name), above = if (name == "sigma") 0 else -Inf, call = call)
+    check_number(kpar[[name]], paste0("kpar$", name), above = if (name == "sigma") 0 else -Inf,
+                 call = call)
   kpar
 }
 
-# A kernel with its scale: for "rbf" 1 / sigma is the median of the squared distances, unless it is given.
+# A kernel with its scale: for "rbf" 1 / sigma is the median of the squared distances, unless it is
+# given.
 with_sigma <- function(kernel, distance) {
-  if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma)) kernel$kpar$sigma <- 1 / median_square(distance)
+  if (identical(kernel$name, "rbf") && is.null(kernel$kpar$sigma))
+    kernel$kpar$sigma <- 1 / median_square(distance)
   kernel
 }
 
@@ -55,7 +60,8 @@ kernlab_kernel <- function(kernel) {
 gram_matrix <- function(kernel, x, call) {
   gram <- if (is_sparse(x)) cross_rows(x) else kernlab::kernelMatrix(kernlab_kernel(kernel), x)
   if (all(is.finite(gram))) return(gram)
-  stop_fumi("`kernel` must be finite for all pairs of instances, but it is not.", class = "scale", call = call)
+  stop_fumi("`kernel` must be finite for all pairs of instances, but it is not.", class = "scale",
+            call = call)
 }
 
 # Squared distances of the rows of `x` to those of `y`, by cross products: no loop over features.

@@ -1,47 +1,51 @@
 #' MI-ACE and MI-SMF: target signatures for a matched detector
 #'
 #' Finds the signature whose adaptive cosine estimator (ACE), or spectral matched filter (SMF), is
-#' largest on the best instance of each positive bag and smallest on the negative bags; or several signatures,
-#' for targets of several kinds.
+#' largest on the best instance of each positive bag and smallest on the negative bags; or several
+#' signatures, for targets of several kinds.
 #'
 #' @details
-#' With \eqn{\hat x} the instance less the mean of the negative bags, whitened by their covariance (see
-#' [background_stats()]), and for ACE brought to norm 1, the objective over \eqn{\|s\| = 1} is
+#' With \eqn{\hat x} the instance less the mean of the negative bags, whitened by their covariance
+#' (see [background_stats()]), and for ACE brought to norm 1, the objective over \eqn{\|s\| = 1} is
 #' \deqn{\frac{1}{J^+} \sum_{j:\,Y_j = 1} \max_{i \in j} s'\hat x_i -
 #'   \frac{1}{J^-} \sum_{j:\,Y_j = 0} \frac{1}{n_j} \sum_{i \in j} s'\hat x_i.}
-#' A step takes the best instance \eqn{x^*_j} of each positive bag and sets \eqn{s} to the direction of
-#' \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}, the maximiser for that choice, so that
-#' the objective never falls. It ends when a choice of instances comes back. The score is the signed
-#' statistic, \eqn{s'\hat x}.
+#' A step takes the best instance \eqn{x^*_j} of each positive bag and sets \eqn{s} to the
+#' direction of
+#' \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}, the maximiser for
+#' that choice, so that the objective never falls. It ends when a choice of instances comes back.
+#' The score is the signed statistic, \eqn{s'\hat x}.
 #'
-#' The first start, its 1000 centres and the 1000 steps are those of the released code, which departs in
-#' three ways. It stops when a signature comes back exactly, which rounding can prevent. It loads the
-#' covariance with 2.2e-16, which leaves scores to rounding when there are more features than instances: the
-#' default here is the ridge of [background_stats()]. And it compares the starts of MI-SMF before it brings
-#' them to norm 1, here after.
+#' The first start, its 1000 centres and the 1000 steps are those of the released code, which
+#' departs in three ways. It stops when a signature comes back exactly, which rounding can prevent.
+#' It loads the covariance with 2.2e-16, which leaves scores to rounding when there are more
+#' features than instances: the default here is the ridge of [background_stats()]. And it compares
+#' the starts of MI-SMF before it brings them to norm 1, here after.
 #'
 #' @section Several signatures:
-#' With `n_target` > 1 (multi-target MI-ACE and MI-SMF), each positive bag belongs to the signature that is largest on
-#' it, and signature \eqn{t} maximises
+#' With `n_target` > 1 (multi-target MI-ACE and MI-SMF), each positive bag belongs to the signature
+#' that is largest on it, and signature \eqn{t} maximises
 #' \deqn{\mathrm{mean}_{j \in W_t} \max_{i \in j} s_t'\hat x_i -
-#'   \mathrm{mean}_{j:\,Y_j = 0} \mathrm{mean}_{i \in j} s_t'\hat x_i - \alpha\, \mathrm{mean}_{l \ne t} s_l's_t}
-#' over the bags \eqn{W_t} that it won. Signatures are updated one after the other. One that wins no bag is dropped,
-#' which ends its pass. Starts are chosen one after the other among the instances, or centres: each is the one with which
-#' the set has the largest mean over positive bags of the best score, less the mean of the best scores of negative
-#' instances, less `alpha` times its mean cosine with those chosen before. The objective in [loss_path()] is the mean over
-#' signatures of the objective above, taken over all positive bags.
+#'   \mathrm{mean}_{j:\,Y_j = 0} \mathrm{mean}_{i \in j} s_t'\hat x_i - \alpha\,
+#' \mathrm{mean}_{l \ne t} s_l's_t} over the bags \eqn{W_t} that it won. Signatures are updated one
+#' after the other. One that wins no bag is dropped, which ends its pass. Starts are chosen one
+#' after the other among the instances, or centres: each is the one with which the set has the
+#' largest mean over positive bags of the best score, less the mean of the best scores of negative
+#' instances, less `alpha` times its mean cosine with those chosen before. The objective in
+#' [loss_path()] is the mean over signatures of the objective above, taken over all positive bags.
 #'
-#' The score is the largest over the signatures. The maximum of several statistics is larger by chance than one of them,
-#' so there are more false alarms at the same threshold; thresholds and probabilities of a fit are calibrated for the
-#' maximum, but the price remains: detection at a given rate of false alarms falls when there are more
-#' signatures than kinds of targets. `alpha` pushes signatures apart even where there is one kind only, and one may end up on
-#' background: look at `bags_won`, and let [mil_tune()] choose `n_target` and `alpha`.
+#' The score is the largest over the signatures. The maximum of several statistics is larger by
+#' chance than one of them, so there are more false alarms at the same threshold; thresholds and
+#' probabilities of a fit are calibrated for the maximum, but the price remains: detection at a
+#' given rate of false alarms falls when there are more signatures than kinds of targets. `alpha`
+#' pushes signatures apart even where there is one kind only, and one may end up on background:
+#' look at `bags_won`, and let [mil_tune()] choose `n_target` and `alpha`.
 #'
-#' The released code of the multi-target method is departed from in four ways. To assign bags, it compares maxima over
-#' pairs of instances and signatures that are no signature's own, so that mostly the first one wins every bag; here each
-#' signature's own maximum counts. It stops when differences between choices sum to 0, here when a choice comes back. Its start
-#' compares a candidate with the first instance of a chosen instance's bag, here with the chosen instance. And its first
-#' start does not look at the negative bags.
+#' The released code of the multi-target method is departed from in four ways. To assign bags, it
+#' compares maxima over pairs of instances and signatures that are no signature's own, so that
+#' mostly the first one wins every bag; here each signature's own maximum counts. It stops when
+#' differences between choices sum to 0, here when a choice comes back. Its start compares a
+#' candidate with the first instance of a chosen instance's bag, here with the chosen instance. And
+#' its first start does not look at the negative bags.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
@@ -51,27 +55,28 @@
 #' @param alpha for several signatures, the weight of the term that pushes them apart, 0 or more.
 #' @param type `"ace"`, or `"smf"`, which also counts how strong an instance is.
 #' @param init the start: `"instances"`, the instance of a positive bag with the largest objective;
-#'   `"kmeans"`, the k-means centre of those instances with the largest objective; for several signatures, as said below.
+#'   `"kmeans"`, the k-means centre of those instances with the largest objective; for several
+#'   signatures, as said below.
 #' @param n_clusters for `init = "kmeans"`: the number of centres, at most one an instance.
 #' @param max_iter largest number of steps.
 #' @param normalize `"none"` takes instances as they are, `"unit"` brings each to norm 1 first.
-#' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()` gives one row
-#'   per signature, of norm 1, on the scale of the data less the background mean; [ace()], or [sub_ace()] for several
-#'   signatures, takes the model as its target. Further
+#' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()`
+#'   gives one row per signature, of norm 1, on the scale of the data less the background mean;
+#'   [ace()], or [sub_ace()] for several signatures, takes the model as its target. Further
 #'   \item{background}{the [background_stats()] of the negative bags}
 #'   \item{objective}{one row per step; see [loss_path()]}
-#'   \item{selected}{the instance chosen in each positive bag, as its number in the order given; with several signatures
-#'     by the one that won the bag}
+#'   \item{selected}{the instance chosen in each positive bag, as its number in the order given;
+#'     with several signatures by the one that won the bag}
 #'   \item{n_target, n_dropped}{the number of signatures, and how many were dropped}
 #'   \item{bags_won}{the number of positive bags that each signature won}
 #'   \item{n_iter, stop_reason}{how it ended: `"converged"` or `"max_iter"`}
-#' @references Zare, A., Jiao, C. and Glenn, T. (2018). Discriminative multiple instance hyperspectral
-#'   target characterization. *IEEE Transactions on Pattern Analysis and Machine Intelligence*, 40(10),
-#'   2342--2354.
+#' @references Zare, A., Jiao, C. and Glenn, T. (2018). Discriminative multiple instance
+#'   hyperspectral target characterization. *IEEE Transactions on Pattern Analysis and Machine
+#'   Intelligence*, 40(10), 2342--2354.
 #'
-#'   Meerdink, S., Bocinsky, J., Zare, A., Kroeger, N., McCurley, C., Shats, D. and Gader, P. (2022). Multitarget
-#'   multiple-instance learning for hyperspectral target detection. *IEEE Transactions on Geoscience and Remote
-#'   Sensing*, 60, 1--14.
+#'   Meerdink, S., Bocinsky, J., Zare, A., Kroeger, N., McCurley, C., Shats, D. and Gader, P.
+#'   (2022). Multitarget multiple-instance learning for hyperspectral target detection. *IEEE
+#'   Transactions on Geoscience and Remote Sensing*, 60, 1--14.
 #' @seealso [ace()], [background_stats()]
 #' @examples
 #' set.seed(1)
@@ -83,9 +88,10 @@
 #' mi_ace(b, n_target = 2)$bags_won
 #' @export
 mi_ace <- function(x, ..., n_target = 1, alpha = 1, type = c("ace", "smf"),
-                   init = c("instances", "kmeans"), n_clusters = 1000, whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
-                   ridge = 1e-2, energy = 0.95, bag_weights = NULL, max_iter = 1000, normalize = c("none", "unit"),
-                   calibrate = getOption("fumi.calibrate", "auto"),
+                   init = c("instances", "kmeans"), n_clusters = 1000,
+                   whitener = c("ridge", "ledoit-wolf", "ppca", "pinv", "none"),
+                   ridge = 1e-2, energy = 0.95, bag_weights = NULL, max_iter = 1000,
+                   normalize = c("none", "unit"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
@@ -116,7 +122,8 @@ mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   x <- b$x * rep(instance_scale(b$x, spec$normalize), each = nrow(b$x))
   copies <- bag_copies(spec$bag_weights, b, call)$n
   negative <- with_copies(seq_along(b$bag), copies[b$bag] * !in_positive(b))
-  background <- make_background(t(x[, negative, drop = FALSE]), "x", spec$whitener, spec$ridge, spec$energy, call = call)
+  background <- make_background(t(x[, negative, drop = FALSE]), "x", spec$whitener, spec$ridge,
+                                spec$energy, call = call)
   problem <- mi_ace_problem(x, b, background, spec$type, copies, call)
   bar$tick("whitened")
   start <- mi_ace_start(problem, draws, spec, call)
@@ -136,15 +143,17 @@ new_mi_ace <- function(fit, background, b, spec) {
   chosen <- stats::setNames(b$order[fit$selected], b$ids[b$bag[fit$selected]])
   new_mil_model(
     "mi_ace", b,
-    dictionary = matrix(signature, ncol = n_target, dimnames = list(b$features, names)), n_target = n_target,
-    n_dropped = spec$n_target - n_target, bags_won = stats::setNames(tabulate(fit$winner, n_target), names),
-    background = background, objective = fit$objective, n_iter = fit$n_iter, stop_reason = fit$stop_reason,
-    starts = list(fit$objective), normalize = spec$normalize,
+    dictionary = matrix(signature, ncol = n_target, dimnames = list(b$features, names)),
+    n_target = n_target,
+    n_dropped = spec$n_target - n_target,
+    bags_won = stats::setNames(tabulate(fit$winner, n_target), names),
+    background = background, objective = fit$objective, n_iter = fit$n_iter,
+    stop_reason = fit$stop_reason, starts = list(fit$objective), normalize = spec$normalize,
     selected = chosen[intersect(in_user_order(b, b$ids[b$bag]), names(chosen))], spec = spec)
 }
 
-# Whitened instances of positive and of negative bags, the bags and the shares of the former, and mean_j mean_i of the
-# latter, in means that count the `copies` of each bag.
+# Whitened instances of positive and of negative bags, the bags and the shares of the former, and
+# mean_j mean_i of the latter, in means that count the `copies` of each bag.
 mi_ace_problem <- function(x, b, background, type, copies, call) {
   w <- mi_ace_whiten(x, background, type)
   positive <- seq_len(ncol(x)) <= b$n_positive
@@ -174,13 +183,15 @@ unwhiten <- function(w, background) {
 
 # ---- start -----------------------------------------------------------------------------
 
-# Signatures in columns, one chosen after the other. DEVIATES D12: compared with the chosen ones themselves, and by the
-# negative bags from the first on.
+# Signatures in columns, one chosen after the other. DEVIATES D12: compared with the chosen ones
+# themselves, and by the negative bags from the first on.
 mi_ace_start <- function(problem, draws, spec, call) {
-  candidates <- if (spec$init == "kmeans") whitened_centres(problem$positive, draws, call) else problem$positive
+  candidates <- if (spec$init == "kmeans") whitened_centres(problem$positive, draws, call)
+                else problem$positive
   candidates <- unit_columns(candidates[, colSums(candidates^2) > 0, drop = FALSE])
   if (ncol(candidates) < spec$n_target)
-    stop_fumi("`n_target` must be at most the number of ", if (spec$init == "kmeans") "centres" else "instances",
+    stop_fumi("`n_target` must be at most the number of ",
+              if (spec$init == "kmeans") "centres" else "instances",
               " to start from (", ncol(candidates), "), not ", spec$n_target, ".", call = call)
   chosen <- integer()
   for (t in seq_len(spec$n_target)) {
@@ -197,11 +208,14 @@ whitened_centres <- function(w, draws, call) {
   clusters$centres[, seq_len(clusters$n_distinct), drop = FALSE]
 }
 
-# The objective of each column beside those that are chosen, a few hundred at a time, so that no N x N matrix is made.
-candidate_values <- function(candidates, problem, chosen = candidates[, 0, drop = FALSE], alpha = 0) {
+# The objective of each column beside those that are chosen, a few hundred at a time, so that no N
+# x N matrix is made.
+candidate_values <- function(candidates, problem, chosen = candidates[, 0, drop = FALSE],
+                             alpha = 0) {
   value <- numeric(ncol(candidates))
   first <- ncol(chosen) == 0
-  known <- if (!first) lapply(problem[c("positive", "others")], function(z) row_max(crossprod(z, chosen)))
+  known <- if (!first) lapply(problem[c("positive", "others")],
+                              function(z) row_max(crossprod(z, chosen)))
   with_known <- function(z, j, known) {
     score <- crossprod(z, candidates[, j, drop = FALSE])
     if (first) score else pmax(score, known)
@@ -222,8 +236,8 @@ row_max <- function(x) Reduce(pmax, lapply(seq_len(ncol(x)), function(k) x[, k])
 
 # ---- ascent ----------------------------------------------------------------------------
 
-# Of each target (column), the best instance of each positive bag, the first of equals, and the objective over all of
-# them; and the target that wins each bag, by its own maximum (DEVIATES D12).
+# Of each target (column), the best instance of each positive bag, the first of equals, and the
+# objective over all of them; and the target that wins each bag, by its own maximum (DEVIATES D12).
 mi_ace_select <- function(targets, problem, alpha = 0) {
   score <- crossprod(problem$positive, targets)
   bag <- match(problem$bag, unique(problem$bag))
@@ -240,14 +254,15 @@ mi_ace_select <- function(targets, problem, alpha = 0) {
          alpha * rowSums(alike) / max(1, ncol(targets) - 1))
 }
 
-# Each target as the maximiser for its choice, beside the others as they are now. One that wins no bag is dropped, and
-# those after it stay.
+# Each target as the maximiser for its choice, beside the others as they are now. One that wins no
+# bag is dropped, and those after it stay.
 mi_ace_pass <- function(targets, now, problem, alpha) {
   for (t in seq_len(ncol(targets))) {
     won <- now$winner == t
     if (!any(won)) return(targets[, -t, drop = FALSE])
     share <- problem$share[won] / sum(problem$share[won])
-    direction <- drop(problem$positive[, now$selected[won, t], drop = FALSE] %*% share) - problem$negative
+    direction <- drop(problem$positive[, now$selected[won, t],
+                                       drop = FALSE] %*% share) - problem$negative
     if (ncol(targets) > 1) direction <- direction - alpha * rowMeans(targets[, -t, drop = FALSE])
     norm <- sqrt(sum(direction^2))
     if (norm > 0) targets[, t] <- direction / norm      # otherwise every target is as good
@@ -255,7 +270,8 @@ mi_ace_pass <- function(targets, now, problem, alpha) {
   targets
 }
 
-# Ends when a choice comes back (DEVIATES D12), for several targets after the pass that follows, as the released code does.
+# Ends when a choice comes back (DEVIATES D12), for several targets after the pass that follows, as
+# the released code does.
 mi_ace_ascend <- function(targets, problem, max_iter, alpha = 0) {
   now <- mi_ace_select(targets, problem, alpha)
   path <- mean(now$objective)
@@ -270,7 +286,8 @@ mi_ace_ascend <- function(targets, problem, max_iter, alpha = 0) {
     now <- mi_ace_select(targets, problem, alpha)
     path <- c(path, mean(now$objective))
   }
-  list(targets = targets, winner = now$winner, selected = now$selected[cbind(seq_along(now$winner), now$winner)],
+  list(targets = targets, winner = now$winner,
+       selected = now$selected[cbind(seq_along(now$winner), now$winner)],
        n_iter = length(path) - 1L, stop_reason = if (back) "converged" else "max_iter",
        objective = data.frame(iteration = seq_along(path) - 1L, objective = path))
 }
@@ -279,14 +296,17 @@ mi_ace_ascend <- function(targets, problem, max_iter, alpha = 0) {
 
 #' @export
 score_instances.mi_ace <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   x <- x * rep(instance_scale(x, object$normalize), each = nrow(x))
   # whitened targets of norm 1, without those that the whitener cannot see
   basis <- do.call(cbind, lapply(seq_len(object$n_target), function(t)
     target_basis(unname(object$dictionary[, t, drop = FALSE]), object$background, FALSE)))
   if (ncol(basis) == 0) return(numeric(ncol(x)))
-  if (object$spec$type == "ace") return(by_block(x, object$background, basis, function(cosine) row_max(t(cosine))))
-  row_max(crossprod(whiten(centre(x, object$background$mean), object$background), basis))       # s'x
+  if (object$spec$type == "ace")
+    return(by_block(x, object$background, basis, function(cosine) row_max(t(cosine))))
+  # s'x
+  row_max(crossprod(whiten(centre(x, object$background$mean), object$background), basis))
 }
 
 #' @rdname mil_model-methods
@@ -296,8 +316,8 @@ coef.mi_ace <- function(object, ...) t(validate_model(object)$dictionary)
 #' Plots of the signatures of MI-ACE and MI-SMF
 #'
 #' @param x a fit made by [mi_ace()].
-#' @param what `"signatures"`: the signatures as images, each on limits symmetric about 0, or as curves if instances are
-#'   no images. `"objective"` and `"bag"` as in [plot.dlfumi()].
+#' @param what `"signatures"`: the signatures as images, each on limits symmetric about 0, or as
+#'   curves if instances are no images. `"objective"` and `"bag"` as in [plot.dlfumi()].
 #' @param new_data,bag for `"bag"`: [bags()] (a fit keeps no training data) and the id or number of
 #'   the bag.
 #' @param ... for `"bag"`, passed to [predict.mil_model()].
@@ -307,16 +327,19 @@ coef.mi_ace <- function(object, ...) t(validate_model(object)$dictionary)
 #' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
 #' plot(mi_ace(b, n_target = 2))
 #' @export
-plot.mi_ace <- function(x, what = c("signatures", "objective", "bag"), ..., new_data = NULL, bag = 1) {
+plot.mi_ace <- function(x, what = c("signatures", "objective", "bag"), ..., new_data = NULL,
+                        bag = 1) {
   what <- check_choice(what, c("signatures", "objective", "bag"), "what")
   if (what != "bag") check_dots_empty(..., known = names(formals()))
   validate_model(x, "x")
-  switch(what, signatures = plot_signatures(x), objective = plot_objective(x), bag = plot_bag(x, new_data, bag, ...))
+  switch(what, signatures = plot_signatures(x), objective = plot_objective(x),
+         bag = plot_bag(x, new_data, bag, ...))
   invisible(x)
 }
 
 plot_signatures <- function(x) {
-  if (is.null(x$image_dim)) return(draw_feature_curves(x$dictionary, target_colour, "target signatures"))
+  if (is.null(x$image_dim))
+    return(draw_feature_curves(x$dictionary, target_colour, "target signatures"))
   draw <- lapply(seq_len(x$n_target), function(t) function()
     draw_picture(x$dictionary[, t], x$image_dim, paste("target", t), target_colour, 2))
   picture_grid(rep(1, x$n_target), draw)

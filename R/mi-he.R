@@ -1,34 +1,44 @@
 #' MI-HE: the multiple-instance hybrid estimator
 #'
-#' Learns target atoms such that some instance of each positive bag is represented much better with them than by
-#' background atoms alone, together with background atoms that represent the negative bags.
+#' Learns target atoms such that some instance of each positive bag is represented much better with
+#' them than by background atoms alone, together with background atoms that represent the negative
+#' bags.
 #'
 #' @details
-#' Each instance has two codes: \eqn{a} on all atoms \eqn{D = [D^+ D^-]}, and \eqn{c} on the background atoms alone. With
-#' the residuals \eqn{r^+ = x - D a} and \eqn{r^- = x - D^- c}, and \eqn{q_i = \|r^+_i\|^2 / \|r^-_i\|^2}, the objective is
-#' \deqn{J = -\sum_{j:\,Y_j = 1} \log \Big( \frac{1}{n_j} \sum_{i \in j} e^{-\beta b q_i} \Big)^{1/b} +
-#'   \rho \sum_{i:\,Y_i = 0} \|r^-_i\|^2 + \frac{\alpha}{2} \sum_{i:\,Y_i = 0} \big( (D^+ a^+_i)'x_i \big)^2}
-#' with \eqn{b} the `power` of the generalised mean: the larger, the more the best instance of a bag counts. The third term
-#' keeps target atoms from what negative instances look like. Codes are sparse, with the penalty
-#' \eqn{\lambda \|a\|_1} on \eqn{\frac12 \|x - D a\|^2} and atoms of norm 1, or proportions (`coding = "convex"`):
-#' \eqn{a \ge 0}, \eqn{\sum_k a_k = 1}, with atoms of any norm. Atoms move one at a time against the gradient, with the codes fixed.
+#' Each instance has two codes: \eqn{a} on all atoms \eqn{D = [D^+ D^-]}, and \eqn{c} on the
+#' background atoms alone. With the residuals \eqn{r^+ = x - D a} and \eqn{r^- = x - D^- c}, and
+#' \eqn{q_i = \|r^+_i\|^2 / \|r^-_i\|^2}, the objective is
+#' \deqn{J = -\sum_{j:\,Y_j = 1} \log \Big( \frac{1}{n_j} \sum_{i \in j} e^{-\beta b q_i}
+#' \Big)^{1/b} +
+#'   \rho \sum_{i:\,Y_i = 0} \|r^-_i\|^2 + \frac{\alpha}{2} \sum_{i:\,Y_i = 0} \big( (D^+
+#' a^+_i)'x_i \big)^2} with \eqn{b} the `power` of the generalised mean: the larger, the more the
+#' best instance of a bag counts. The third term keeps target atoms from what negative instances
+#' look like. Codes are sparse, with the penalty
+#' \eqn{\lambda \|a\|_1} on \eqn{\frac12 \|x - D a\|^2} and atoms of norm 1, or proportions
+#' (`coding = "convex"`):
+#' \eqn{a \ge 0}, \eqn{\sum_k a_k = 1}, with atoms of any norm. Atoms move one at a time against
+#' the gradient, with the codes fixed.
 #'
-#' **Start.** Background atoms are k-means centres of the negative bags; target atoms are means of random parts of the
-#' instances of positive bags.
+#' **Start.** Background atoms are k-means centres of the negative bags; target atoms are means of
+#' random parts of the instances of positive bags.
 #'
-#' **Score.** `"confidence"`: \eqn{\log(\|r^-\|^2 / \|r^+\|^2)}, the logarithm of the ratio by which [dlfumi()] scores, with
-#' each residual from a code of its own. `"ace"`: [ace()] with the target atom, or [sub_ace()] with several, against
-#' the mean and covariance of the negative bags; with proportions, the target less that mean. The default was chosen by
-#' cross-validation over the training bags of 16 simulated sets (2 or 6 background sources, 15 or 40 features, two levels of noise):
-#' the mean area under the ROC curve of bags was 0.98 with `"confidence"` and 0.80 with `"ace"`.
+#' **Score.** `"confidence"`: \eqn{\log(\|r^-\|^2 / \|r^+\|^2)}, the logarithm of the ratio by
+#' which [dlfumi()] scores, with each residual from a code of its own. `"ace"`: [ace()] with the
+#' target atom, or [sub_ace()] with several, against the mean and covariance of the negative bags;
+#' with proportions, the target less that mean. The default was chosen by cross-validation over the
+#' training bags of 16 simulated sets (2 or 6 background sources, 15 or 40 features, two levels of
+#' noise): the mean area under the ROC curve of bags was 0.98 with `"confidence"` and 0.80 with
+#' `"ace"`.
 #'
 #' @section Variants:
-#' `"literal"` does what the authors' released code does, to rounding: before each atom all codes anew, by 100
-#' iterations of ISTA from least squares with \eqn{\lambda} as the threshold, then up to 19 steps of length `step`.
-#' `"fast"` departs from it: codes are exact minimisers, computed from those before; an
-#' atom of norm 1 moves along the sphere by a length that is searched for, and stays where it was if \eqn{J} is higher once the
-#' codes have followed, so that \eqn{J} never rises; it stops relative to the first \eqn{J}. Both keep the dictionary with the
-#' lowest objective, where the released code keeps the last one. The released code starts from vertex component analysis.
+#' `"literal"` does what the authors' released code does, to rounding: before each atom all codes
+#' anew, by 100 iterations of ISTA from least squares with \eqn{\lambda} as the threshold, then up
+#' to 19 steps of length `step`. `"fast"` departs from it: codes are exact minimisers, computed
+#' from those before; an atom of norm 1 moves along the sphere by a length that is searched for,
+#' and stays where it was if \eqn{J} is higher once the codes have followed, so that \eqn{J} never
+#' rises; it stops relative to the first \eqn{J}. Both keep the dictionary with the lowest
+#' objective, where the released code keeps the last one. The released code starts from vertex
+#' component analysis.
 #'
 #' @section Defaults:
 #' Numbers are those of the released code. They are made for instances of norm near 1.
@@ -44,17 +54,20 @@
 #' @param variant `"fast"`, or `"literal"`, as the released code; see below.
 #' @param step for `variant = "literal"`, the length of a step.
 #' @param max_iter largest number of iterations.
-#' @param tol stop when the objective changes by less than this, for `variant = "fast"` relative to its value at the start.
+#' @param tol stop when the objective changes by less than this, for `variant = "fast"` relative to
+#'   its value at the start.
 #' @param n_start number of random starts; the one with the lowest objective is kept.
-#' @return A model of class `c("mi_he", "mil_model")`, for `predict()`, `plot()` and [mil_roc()], with
+#' @return A model of class `c("mi_he", "mil_model")`, for `predict()`, `plot()` and [mil_roc()],
+#'   with
 #'   \item{dictionary}{features x atoms, targets first; see `coef()`}
-#'   \item{objective}{one row per iteration, from 0, the start: the objective and its three terms; see [loss_path()]}
+#'   \item{objective}{one row per iteration, from 0, the start: the objective and its three terms;
+#'     see [loss_path()]}
 #'   \item{best_iter}{the iteration that the dictionary is from}
 #'   \item{background}{the [background_stats()] of the negative bags}
 #'   \item{n_iter, stop_reason}{how it ended}
-#' @references Jiao, C., Chen, C., McGarvey, R. G., Bohlman, S., Jiao, L. and Zare, A. (2018). Multiple instance hybrid
-#'   estimator for hyperspectral target characterization and sub-pixel target detection. *ISPRS Journal of
-#'   Photogrammetry and Remote Sensing*, 146, 235--250.
+#' @references Jiao, C., Chen, C., McGarvey, R. G., Bohlman, S., Jiao, L. and Zare, A. (2018).
+#'   Multiple instance hybrid estimator for hyperspectral target characterization and sub-pixel
+#'   target detection. *ISPRS Journal of Photogrammetry and Remote Sensing*, 146, 235--250.
 #' @seealso [dlfumi()], [e_fumi()], [mi_ace()]
 #' @examples
 #' set.seed(1)
@@ -64,10 +77,12 @@
 #' tail(loss_path(fit), 2)
 #' mil_roc(fit, b)
 #' @export
-mi_he <- function(x, ..., n_target = 1, n_background = 9, beta = 5, power = 5, rho = 0.8, lambda = 1e-3, alpha = 1e-2,
-                  coding = c("sparse", "convex"), score = c("confidence", "ace"), variant = c("fast", "literal"),
-                  step = 1e-3, max_iter = 200, tol = 1e-5, n_start = 1, normalize = c("unit", "none"),
-                  calibrate = getOption("fumi.calibrate", "auto"),
+mi_he <- function(x, ..., n_target = 1, n_background = 9, beta = 5, power = 5, rho = 0.8,
+                  lambda = 1e-3, alpha = 1e-2,
+                  coding = c("sparse", "convex"), score = c("confidence", "ace"),
+                  variant = c("fast", "literal"),
+                  step = 1e-3, max_iter = 200, tol = 1e-5, n_start = 1,
+                  normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
@@ -110,16 +125,19 @@ mi_he_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   fits <- run_starts(spec$n_start, function(s)
     mi_he_run(b, scale, mi_he_start(b, scale, spec, draws[[s]], call), spec, bar$report(s), call))
   if (attr(fits, "interrupted"))
-    warn_fumi("Interrupted: the fit holds the best of ", fits[[length(fits)]]$n_iter, " iterations of start ",
+    warn_fumi("Interrupted: the fit holds the best of ", fits[[length(fits)]]$n_iter,
+              " iterations of start ",
               length(fits), " of ", spec$n_start, ".", class = "interrupt", call = call)
   new_mi_he(fits, b, scale, spec, call)
 }
 
-# Target atoms: means of random parts of the instances of positive bags. Background atoms: k-means centres.
+# Target atoms: means of random parts of the instances of positive bags. Background atoms: k-means
+# centres.
 mi_he_start <- function(b, scale, spec, draw, call) {
   size <- b$n_positive %/% spec$n_target
   target <- vapply(seq_len(spec$n_target), function(t)
-    .Call(ffi_sum_columns, b$x, scale, draw$order[(t - 1) * size + seq_len(size)]) / size, numeric(nrow(b$x)))
+    .Call(ffi_sum_columns, b$x, scale, draw$order[(t - 1) * size + seq_len(size)]) / size,
+    numeric(nrow(b$x)))
   clusters <- cluster_instances(b$x, scale, draw$uniform, b$n_positive)
   check_status(clusters$status, call)
   check_n_distinct(clusters$n_distinct, spec, call)
@@ -129,34 +147,42 @@ mi_he_start <- function(b, scale, spec, draw, call) {
 
 # What read_param() in src/r_mihe.c reads.
 mi_he_par <- function(spec) {
-  c(spec[c("n_target", "coding", "variant", "max_iter", "beta", "power", "rho", "lambda", "alpha", "step", "tol")],
+  c(spec[c("n_target", "coding", "variant", "max_iter", "beta", "power", "rho", "lambda", "alpha",
+           "step", "tol")],
     list(simd = simd(), threads = n_threads()))
 }
 
 mi_he_run <- function(b, scale, start, spec, report = NULL, call = rlang::caller_env()) {
   bag <- b$bag[seq_len(b$n_positive)]
   bag <- match(bag, unique(bag))
-  out <- .Call(ffi_mihe_fit, b$x, scale, b$n_positive, bag - 1L, max(bag), start, mi_he_par(spec), report)
+  out <- .Call(ffi_mihe_fit, b$x, scale, b$n_positive, bag - 1L, max(bag), start, mi_he_par(spec),
+               report)
   if (out$status == "nonfinite")
-    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1, ": the data are probably too ",
-              "large or too uneven in scale; try `normalize = \"unit\"` or rescale `x`.", class = "diverged", call = call)
+    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
+              ": the data are probably too ",
+              "large or too uneven in scale; try `normalize = \"unit\"` or rescale `x`.",
+              class = "diverged", call = call)
   if (out$status != "interrupt" || out$n_iter == 0) check_status(out$status, call)
   path <- t(out$trace[, seq_len(1 + out$n_iter), drop = FALSE])
   colnames(path) <- c("objective", "positive", "background", "discrimination")
-  list(dictionary = out$dictionary, last = out$last, length = out$length, n_iter = out$n_iter, best_iter = out$best,
+  list(dictionary = out$dictionary, last = out$last, length = out$length, n_iter = out$n_iter,
+       best_iter = out$best,
        stop_reason = out$status, objective = data.frame(iteration = seq(0, out$n_iter), path))
 }
 
 new_mi_he <- function(fits, b, scale, spec, call) {
   best <- fits[[which.min(vapply(fits, function(f) min(f$objective$objective), 0))]]
-  names <- c(paste0("target", seq_len(spec$n_target)), paste0("background", seq_len(spec$n_background)))
+  names <- c(paste0("target", seq_len(spec$n_target)),
+             paste0("background", seq_len(spec$n_background)))
   new_mil_model(
     "mi_he", b,
-    dictionary = structure(best$dictionary, dimnames = list(b$features, names)), n_target = spec$n_target,
-    n_background = spec$n_background, objective = best$objective, n_iter = best$n_iter, best_iter = best$best_iter,
+    dictionary = structure(best$dictionary, dimnames = list(b$features, names)),
+    n_target = spec$n_target,
+    n_background = spec$n_background, objective = best$objective, n_iter = best$n_iter,
+    best_iter = best$best_iter,
     stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason,
-    background = make_background(normalised_negatives(b, scale), "x", call = call), normalize = spec$normalize,
-    starts = lapply(fits, `[[`, "objective"), spec = spec)
+    background = make_background(normalised_negatives(b, scale), "x", call = call),
+    normalize = spec$normalize, starts = lapply(fits, `[[`, "objective"), spec = spec)
 }
 
 # ---- scores ------------------------------------------------------------------------
@@ -165,7 +191,8 @@ new_mi_he <- function(fits, b, scale, spec, call) {
 mi_he_penalty <- function(object) {
   background <- object$dictionary[, -seq_len(object$n_target), drop = FALSE]
   largest <- function(d) max(eigen(crossprod(d), TRUE, TRUE)$values)
-  object$spec$lambda * if (object$spec$variant == "fast") c(1, 1) else c(largest(object$dictionary), largest(background)) / .99
+  object$spec$lambda * if (object$spec$variant == "fast") c(1, 1)
+                       else c(largest(object$dictionary), largest(background)) / .99
 }
 
 # |r-|^2 / |r+|^2, with 1e-12 |x|^2 added to both; 1 for an instance of zeros.
@@ -175,7 +202,8 @@ mi_he_confidence <- function(object, x) {
   if (object$spec$coding == "sparse") {
     lambda <- mi_he_penalty(object)
     out <- .Call(ffi_dlfumi_confidence, x, scale, atoms,
-                 list(n_target = object$n_target, lambda = lambda[1], lambda_separate = lambda[2], separate = TRUE,
+                 list(n_target = object$n_target, lambda = lambda[1], lambda_separate = lambda[2],
+                      separate = TRUE,
                       steps = 0L, nonneg = FALSE, simd = simd(), threads = n_threads()))
     check_status(out$status)
     return(out$confidence)
@@ -188,7 +216,8 @@ mi_he_confidence <- function(object, x) {
 
 #' @export
 score_instances.mi_he <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   if (object$spec$score == "confidence") {
     score <- log(mi_he_confidence(object, x))
     if (!all(is.finite(score)))
@@ -211,7 +240,8 @@ code_instances.mi_he <- function(object, x, ..., call = rlang::caller_env()) {
     codes <- unmix(unname(object$dictionary), x * rep(scale, each = nrow(x)))
   } else {
     out <- .Call(ffi_code, x, scale, unname(object$dictionary),
-                 list(lambda = mi_he_penalty(object)[1], steps = 0L, nonneg = FALSE, simd = simd(), threads = n_threads()))
+                 list(lambda = mi_he_penalty(object)[1], steps = 0L, nonneg = FALSE, simd = simd(),
+                      threads = n_threads()))
     check_status(out$status, call)
     codes <- out$codes
   }

@@ -1,83 +1,91 @@
 #' mi-SVM and MI-SVM: support vector machines with latent labels
 #'
-#' A support vector machine in which the labels of the instances of positive bags (`"mi"`), or the one
-#' instance that stands for each positive bag (`"MI"`), are chosen along with the boundary.
+#' A support vector machine in which the labels of the instances of positive bags (`"mi"`), or the
+#' one instance that stands for each positive bag (`"MI"`), are chosen along with the boundary.
 #'
 #' @details
 #' With \eqn{f(x) = \langle w, \phi(x) \rangle + b}, `type = "mi"` minimises
 #' \deqn{\tfrac12 \|w\|^2 + C \sum_i c_i \max(0, 1 - y_i f(x_i))}
-#' over \eqn{w}, \eqn{b} and the labels \eqn{y_i}, which are -1 in negative bags and of which at least one
-#' is +1 in each positive bag. `type = "MI"` has one term a positive bag, that of its instance with the
-#' largest \eqn{f}, and one term an instance of negative bags.
+#' over \eqn{w}, \eqn{b} and the labels \eqn{y_i}, which are -1 in negative bags and of which at
+#' least one is +1 in each positive bag. `type = "MI"` has one term a positive bag, that of its
+#' instance with the largest \eqn{f}, and one term an instance of negative bags.
 #'
 #' Both alternate between an ordinary SVM (kernlab's) and new labels: \eqn{y_i = +1} where
-#' \eqn{f(x_i) > 0} and for the instance with the largest \eqn{f} of each positive bag, the first among
-#' equals. `"mi"` starts with +1 for all instances of positive bags; `"MI"` starts with the mean of each
-#' positive bag, which for a kernel is the mean in feature space. When a labelling comes back that is not
-#' the last one, the labels go round in a circle: the fit of that circle with the lowest objective is kept. With
-#' equal weights each step lowers the objective, so that circles are rare; they come from ties and from the
-#' tolerance of the SVM.
+#' \eqn{f(x_i) > 0} and for the instance with the largest \eqn{f} of each positive bag, the first
+#' among equals. `"mi"` starts with +1 for all instances of positive bags; `"MI"` starts with the
+#' mean of each positive bag, which for a kernel is the mean in feature space. When a labelling
+#' comes back that is not the last one, the labels go round in a circle: the fit of that circle
+#' with the lowest objective is kept. With equal weights each step lowers the objective, so that
+#' circles are rare; they come from ties and from the tolerance of the SVM.
 #'
-#' Scores are as exact as kernlab's SVM, about 0.001. It takes long where instances are far from norm 1, such as
-#' grey levels up to 255 with `normalize = "none"`: bring those to \[0, 1\].
+#' Scores are as exact as kernlab's SVM, about 0.001. It takes long where instances are far from
+#' norm 1, such as grey levels up to 255 with `normalize = "none"`: bring those to \[0, 1\].
 #'
-#' The kernel matrix of all training instances is computed once and held in memory: 8 bytes times the
-#' square of their number.
+#' The kernel matrix of all training instances is computed once and held in memory: 8 bytes times
+#' the square of their number.
 #'
 #' @section Class weights:
-#' `"none"` is the objective of the paper for `"mi"`. `"balanced"` multiplies the terms of a class by
-#' \eqn{N / (2 N_c)}, where \eqn{N_c} counts the instances (`"mi"`) or bags (`"MI"`) of that class and
-#' \eqn{N} all of them; the weights do not change with the labels, so that the objective stays one and
-#' the same. For `"MI"` the paper gives the instances of a negative bag one shared slack; kernlab knows
-#' weights of classes only, so that here each has its own, divided by the mean size of the negative bags.
-#' Two numbers are taken as they are: `c(1, 1)` gives each instance of a negative bag the weight of a
-#' positive bag.
+#' `"none"` is the objective of the paper for `"mi"`. `"balanced"` multiplies the terms of a class
+#' by
+#' \eqn{N / (2 N_c)}, where \eqn{N_c} counts the instances (`"mi"`) or bags (`"MI"`) of that class
+#' and
+#' \eqn{N} all of them; the weights do not change with the labels, so that the objective stays one
+#' and the same. For `"MI"` the paper gives the instances of a negative bag one shared slack;
+#' kernlab knows weights of classes only, so that here each has its own, divided by the mean size
+#' of the negative bags. Two numbers are taken as they are: `c(1, 1)` gives each instance of a
+#' negative bag the weight of a positive bag.
 #'
 #' @section Defaults:
-#' `type`, `kernel` and `cost` were chosen on ten data sets by cross-validation over whole bags: bags of MUSK2, Fox, Tiger
-#' and Elephant (at most 50 of each label and ten instances of each bag), training bags of three digits of [usps], and
-#' three kinds of [sim_bags()]. Both types, the linear kernel and the RBF kernel with \eqn{\sigma} as below and three times
-#' that, costs of 1, 10 and 100, with and without class weights: 36 configurations, of which the default has the highest
-#' accuracy at the boundary (86.4 %, mean over the sets) and an AUC of bags within 0.004 of the highest (0.901). What
-#' `cost = 1` with `type = "mi"` and a linear kernel, the defaults of version 0.1.0 and of the Python package misvm, have
-#' there is 78.5 % and 0.876. On MUSK1, which was not among the sets (though some
-#' configurations had been tried on it before the grid was drawn up), held-out bags have an AUC of 0.91 instead of 0.84, and
-#' 82 % instead of 74 % are on their side of the boundary (ten folds of bags, five times). The study is
-#' `bench/mi-svm-defaults.R` in the sources. Other data may want other values: [mil_tune()] finds them.
+#' `type`, `kernel` and `cost` were chosen on ten data sets by cross-validation over whole bags:
+#' bags of MUSK2, Fox, Tiger and Elephant (at most 50 of each label and ten instances of each bag),
+#' training bags of three digits of [usps], and three kinds of [sim_bags()]. Both types, the linear
+#' kernel and the RBF kernel with \eqn{\sigma} as below and three times that, costs of 1, 10 and
+#' 100, with and without class weights: 36 configurations, of which the default has the highest
+#' accuracy at the boundary (86.4 %, mean over the sets) and an AUC of bags within 0.004 of the
+#' highest (0.901). What `cost = 1` with `type = "mi"` and a linear kernel, the defaults of version
+#' 0.1.0 and of the Python package misvm, have there is 78.5 % and 0.876. On MUSK1, which was not
+#' among the sets (though some configurations had been tried on it before the grid was drawn up),
+#' held-out bags have an AUC of 0.91 instead of 0.84, and 82 % instead of 74 % are on their side of
+#' the boundary (ten folds of bags, five times). The study is `bench/mi-svm-defaults.R` in the
+#' sources. Other data may want other values: [mil_tune()] finds them.
 #'
 #' @inheritParams dlfumi
 #' @param type `"MI"`: one instance stands for each positive bag; `"mi"`: each instance has a label.
-#' @param kernel `"linear"`, `"rbf"`, the name of another kernel of kernlab ([kernlab::dots], such as
-#'   `"polydot"`), a kernel made by one of those functions, or a function of two instances that returns a
-#'   number.
-#' @param kpar a list of parameters for a kernel given by its name, such as `list(sigma = 2)` for `"rbf"`,
-#'   \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab and of [miles()]. By default \eqn{1/\sigma} is the
-#'   median squared distance of the (normalised) training instances for `"rbf"`; for the others, kernlab's defaults hold.
+#' @param kernel `"linear"`, `"rbf"`, the name of another kernel of kernlab ([kernlab::dots], such
+#'   as `"polydot"`), a kernel made by one of those functions, or a function of two instances that
+#'   returns a number.
+#' @param kpar a list of parameters for a kernel given by its name, such as `list(sigma = 2)` for
+#'   `"rbf"`,
+#'   \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab and of [miles()]. By default
+#'   \eqn{1/\sigma} is the median squared distance of the (normalised) training instances for
+#'   `"rbf"`; for the others, kernlab's defaults hold.
 #' @param cost \eqn{C}, the weight of the loss.
-#' @param class_weights \eqn{c_i}: `"none"`, `"balanced"`, or two numbers, for negatives and positives.
-#' @param bag_weights positive numbers, one for each bag, in the order in which the bags first appear or named by their
-#'   ids; names of bags that are not there are ignored. A bag of weight 2 counts as two: it is repeated, because the
-#'   solvers take no weight for each instance, so that the weights must be whole multiples of a common unit, such as
-#'   0.5, 1 and 1.5. Weights do not change what is found by looking at distances, such as the default of \eqn{\sigma}.
+#' @param class_weights \eqn{c_i}: `"none"`, `"balanced"`, or two numbers, for negatives and
+#'   positives.
+#' @param bag_weights positive numbers, one for each bag, in the order in which the bags first
+#'   appear or named by their ids; names of bags that are not there are ignored. A bag of weight 2
+#'   counts as two: it is repeated, because the solvers take no weight for each instance, so that
+#'   the weights must be whole multiples of a common unit, such as 0.5, 1 and 1.5. Weights do not
+#'   change what is found by looking at distances, such as the default of \eqn{\sigma}.
 #' @param max_iter largest number of SVMs to train.
 #' @return A list of class `c("mi_svm", "mil_model")`, for `predict()` and [mil_roc()]:
 #'   \item{kernel}{its name and parameters; a function of your own is kept as it is}
-#'   \item{model}{`bias`, and for the linear kernel `weights` (one per feature), otherwise the `support`
-#'     vectors (features x vectors) and their coefficients `alpha`}
-#'   \item{is_target}{logical, one per instance, in the order given: whether the fit takes it for a target; for
-#'     `"MI"`, whether it stands for its bag}
+#'   \item{model}{`bias`, and for the linear kernel `weights` (one per feature), otherwise the
+#'     `support` vectors (features x vectors) and their coefficients `alpha`}
+#'   \item{is_target}{logical, one per instance, in the order given: whether the fit takes it for a
+#'     target; for `"MI"`, whether it stands for its bag}
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"`, `"max_iter"`, or
-#'     `"interrupt"`: Ctrl-C, heard when the SVM at work is done, keeps the last whole iteration, with a
-#'     warning; `converged` is `TRUE`, `"cycle"` or `FALSE`}
-#'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses the one of the calibration
-#'     unless told otherwise, see [mil_calibrate()]}
-#'   [loss_path()] gives the objective by iteration. The score is \eqn{f(x)}; `coef()` gives the weights of a
-#'   linear fit, for instances as they are normalised.
+#'     `"interrupt"`: Ctrl-C, heard when the SVM at work is done, keeps the last whole iteration,
+#'     with a warning; `converged` is `TRUE`, `"cycle"` or `FALSE`}
+#'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses the one of the
+#'     calibration unless told otherwise, see [mil_calibrate()]}
+#'   [loss_path()] gives the objective by iteration. The score is \eqn{f(x)}; `coef()` gives the
+#'   weights of a linear fit, for instances as they are normalised.
 #' @references Andrews, S., Tsochantaridis, I. and Hofmann, T. (2002). Support vector machines for
 #'   multiple-instance learning. *Advances in Neural Information Processing Systems* 15.
 #'
-#'   Karatzoglou, A., Smola, A., Hornik, K. and Zeileis, A. (2004). kernlab: an S4 package for kernel
-#'   methods in R. *Journal of Statistical Software* 11(9). \doi{10.18637/jss.v011.i09}
+#'   Karatzoglou, A., Smola, A., Hornik, K. and Zeileis, A. (2004). kernlab: an S4 package for
+#'   kernel methods in R. *Journal of Statistical Software* 11(9). \doi{10.18637/jss.v011.i09}
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20)
@@ -105,7 +113,8 @@ mi_svm <- function(x, ..., type = c("MI", "mi"), kernel = "rbf", kpar = list(), 
   b <- bags(x, ...)
   spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
   n_copies <- sum(bag_copies(spec$bag_weights, b)$n[b$bag])
-  b <- check_trainable(b, spec$normalize, copies = 2, more = n_copies^2, sparse = identical(spec$kernel, "linear"))
+  b <- check_trainable(b, spec$normalize, copies = 2, more = n_copies^2,
+                       sparse = identical(spec$kernel, "linear"))
   fit <- mi_svm_bridge(b, spec, progress)
   with_given(calibrate_fit(fit, b, spec$calibrate, function(b) mi_svm_bridge(b, spec, FALSE),
                            work = n_copies^2 * (nrow(b$x) + 50 * fit$n_iter), progress), given)
@@ -114,8 +123,8 @@ mi_svm <- function(x, ..., type = c("MI", "mi"), kernel = "rbf", kpar = list(), 
 check_class_weights <- function(x, call = rlang::caller_env()) {
   if (!is.numeric(x)) return(check_choice(x, c("none", "balanced"), "class_weights", call = call))
   if (length(x) == 2 && all(is.finite(x)) && all(x > 0)) return(as.double(x))
-  stop_fumi("`class_weights` must be \"none\", \"balanced\" or two numbers > 0, not ", describe(x), ".",
-            call = call)
+  stop_fumi("`class_weights` must be \"none\", \"balanced\" or two numbers > 0, not ", describe(x),
+            ".", call = call)
 }
 
 # ---- fit ------------------------------------------------------------------------------------
@@ -188,7 +197,8 @@ alternate <- function(start, step, max_iter, call = rlang::caller_env()) {
   best <- length(path)
   if (stop_reason == "cycle") best <- back - 1 + which.min(path[back:best])
   c(fits[[best]], list(path = path, stop_reason = stop_reason,
-                       converged = if (stop_reason == "cycle") "cycle" else stop_reason == "converged"))
+                       converged = if (stop_reason == "cycle") "cycle"
+                                   else stop_reason == "converged"))
 }
 
 # The points that an SVM is trained on: `id` says to which point each instance belongs (0: to
@@ -211,8 +221,8 @@ call_targets <- function(b, score, type) {
 }
 
 # An SVM on the means of points in feature space, with one coefficient an instance: a point
-# shares its own equally among its instances. `weight`: of negatives and positives; `copies`: how often
-# each instance counts.
+# shares its own equally among its instances. `weight`: of negatives and positives; `copies`: how
+# often each instance counts.
 svm_on_points <- function(gram, points, weight, copies = rep(1L, nrow(gram))) {
   used <- which(points$id > 0)
   id <- match(points$id[used], unique(points$id[used]))
@@ -236,23 +246,28 @@ solve_svm <- function(kernel, positive, weight, copies) {
   row <- rep(seq_along(positive), copies)
   if (any(copies > 1)) kernel <- kernel[row, row]
   positive <- positive[row]
-  fit <- kernlab::ksvm(kernlab::as.kernelMatrix(kernel), factor(positive, c(FALSE, TRUE)), type = "C-svc",
+  fit <- kernlab::ksvm(kernlab::as.kernelMatrix(kernel), factor(positive, c(FALSE, TRUE)),
+                       type = "C-svc",
                        C = 1, class.weights = c(`FALSE` = weight[1], `TRUE` = weight[2]),
                        shrinking = FALSE, fit = FALSE)
-  alpha <- replace(numeric(length(positive)), kernlab::alphaindex(fit)[[1]], kernlab::coef(fit)[[1]])
-  list(alpha = if (any(copies > 1)) as.vector(rowsum(alpha, row)) else alpha, bias = -kernlab::b(fit))
+  alpha <- replace(numeric(length(positive)), kernlab::alphaindex(fit)[[1]],
+                   kernlab::coef(fit)[[1]])
+  list(alpha = if (any(copies > 1)) as.vector(rowsum(alpha, row)) else alpha,
+       bias = -kernlab::b(fit))
 }
 
 # ---- scores -----------------------------------------------------------------------------------
 
 #' @export
 score_instances.mi_svm <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   scale <- instance_scale(x, object$normalize)
   model <- object$model
   if (!is.null(model$weights)) return(drop(cross(x, model$weights)) * scale + model$bias)
   if (ncol(x) == 0) return(numeric())
-  drop(kernlab::kernelMult(kernlab_kernel(object$kernel), t(x) * scale, t(model$support), model$alpha)) +
+  drop(kernlab::kernelMult(kernlab_kernel(object$kernel), t(x) * scale, t(model$support),
+                           model$alpha)) +
     model$bias
 }
 

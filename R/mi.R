@@ -21,10 +21,11 @@
 #' @export
 mi <- function(label, bag) {
   if (!is.atomic(label) || !is.atomic(bag))
-    stop_fumi("`label` and `bag` must be vectors, not ", describe(label), " and ", describe(bag), ".")
+    stop_fumi("`label` and `bag` must be vectors, not ", describe(label), " and ", describe(bag),
+              ".")
   if (length(label) != length(bag))
-    stop_fumi("`label` and `bag` must have one value per instance each, not ", length(label), " and ",
-              length(bag), " values.")
+    stop_fumi("`label` and `bag` must have one value per instance each, not ", length(label),
+              " and ", length(bag), " values.")
   label <- comparable_values(label)
   bag <- comparable_values(bag)
   label_values <- if (is.factor(label)) levels(label) else sort(unique(label))
@@ -45,7 +46,8 @@ mi_bag <- function(x) mi_part(x, "bag")
 #' @rdname mi
 #' @export
 `[.mi` <- function(x, i, j, drop = FALSE) {
-  keep <- attributes(x)[c("label_values", "bag_values", "label_is_factor", "bag_is_factor", "class")]
+  keep <- attributes(x)[c("label_values", "bag_values", "label_is_factor", "bag_is_factor",
+                          "class")]
   part <- unclass(x)[i, , drop = FALSE]
   attributes(part) <- c(attributes(part)[c("dim", "dimnames")], keep)
   part

@@ -1,30 +1,33 @@
-# The class of every fitted model, `mil_model`, and the generics by which a method says what it can: it supplies
-# `score_instances()`, and the others below where they have a meaning.
+# The class of every fitted model, `mil_model`, and the generics by which a method says what it
+# can: it supplies `score_instances()`, and the others below where they have a meaning.
 
 #' Add a method of your own
 #'
-#' What a method supplies, here or in another package: a fitter that ends in `new_mil_model()` and [mil_calibrate()], and
-#' a method of `score_instances()` for its class. Then `predict()`, [mil_roc()], [mil_tune()], [mil_benchmark()],
-#' [one_vs_rest()], `augment()` and [mil_view()] work. `vignette("extending")` goes through an example.
+#' What a method supplies, here or in another package: a fitter that ends in `new_mil_model()` and
+#' [mil_calibrate()], and a method of `score_instances()` for its class. Then `predict()`,
+#' [mil_roc()], [mil_tune()], [mil_benchmark()], [one_vs_rest()], `augment()` and [mil_view()]
+#' work. `vignette("extending")` goes through an example.
 #'
-#' A bag is scored by `score_bags()` wherever the package scores a bag. By default that is the largest score of its
-#' instances; a method that has a function of bags, such as [miles()], has a method of `score_bags()` too. A method with
-#' codes on atoms may supply `code_instances()`. One with a probability model supplies `probability_curves()`:
-#' a list with the curves `bag` and `instance`, each a list of `link` (`"logit"`, `"cloglog"` or `"log"`), `intercept` and
-#' `slope`, such that the inverse link of `intercept + slope * score` is the model's probability. [mil_calibrate()] then
-#' chooses between these and its own curves.
+#' A bag is scored by `score_bags()` wherever the package scores a bag. By default that is the
+#' largest score of its instances; a method that has a function of bags, such as [miles()], has a
+#' method of `score_bags()` too. A method with codes on atoms may supply `code_instances()`. One
+#' with a probability model supplies `probability_curves()`: a list with the curves `bag` and
+#' `instance`, each a list of `link` (`"logit"`, `"cloglog"` or `"log"`), `intercept` and `slope`,
+#' such that the inverse link of `intercept + slope * score` is the model's probability.
+#' [mil_calibrate()] then chooses between these and its own curves.
 #'
 #' @param method the name of the class, which is also the name of the fitter.
 #' @param b the training data, [bags()].
-#' @param ... for `new_mil_model()`, what the model holds, as named values: `spec`, the list of the fitter's arguments,
-#'   is what `update()` changes; no data and no functions, so that [mil_save()] can write it. For the generics, what the
-#'   user gave to `predict()`.
+#' @param ... for `new_mil_model()`, what the model holds, as named values: `spec`, the list of the
+#'   fitter's arguments, is what `update()` changes; no data and no functions, so that [mil_save()]
+#'   can write it. For the generics, what the user gave to `predict()`.
 #' @param object a fitted model.
 #' @param x instances as a matrix of features x instances, in the order of the features of the fit.
-#' @param bag whole numbers, one for each column of `x`: the bag that it belongs to, from 1 to the number of bags.
-#' @return `new_mil_model()`: a list of class `c(method, "mil_model")`. `score_instances()`: one finite number for each
-#'   column of `x`, higher = more target. `score_bags()`: one for each bag. `code_instances()`: a matrix, atoms x
-#'   instances. `probability_curves()`: see above, or `NULL`.
+#' @param bag whole numbers, one for each column of `x`: the bag that it belongs to, from 1 to the
+#'   number of bags.
+#' @return `new_mil_model()`: a list of class `c(method, "mil_model")`. `score_instances()`: one
+#'   finite number for each column of `x`, higher = more target. `score_bags()`: one for each bag.
+#'   `code_instances()`: a matrix, atoms x instances. `probability_curves()`: see above, or `NULL`.
 #' @seealso [mil_calibrate()], [predict.mil_model()]
 #' @name new_mil_model
 #' @examples
@@ -78,9 +81,11 @@ score_bags <- function(object, x, bag, ...) {
 # What a method scores: `predict()` brings data of any shape to it.
 check_columns <- function(object, x, call = rlang::caller_env()) {
   if (!inherits(object, "mil_model"))
-    stop_fumi("`object` must be a fitted model, not ", describe(object), ".", class = "model", call = call)
+    stop_fumi("`object` must be a fitted model, not ", describe(object), ".", class = "model",
+              call = call)
   if (!(is.matrix(x) && is.numeric(x)) && !is_sparse(x) || nrow(x) != object$n_features)
-    stop_fumi("`x` must be a numeric matrix with ", object$n_features, " rows and one column per instance, not ",
+    stop_fumi("`x` must be a numeric matrix with ", object$n_features,
+              " rows and one column per instance, not ",
               describe(x), ": `predict()` takes data of other shapes.", class = "type", call = call)
 }
 
@@ -118,23 +123,25 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #'
 #' `coef()` gives the atoms, `fitted()` and `residuals()` the reconstruction of instances and
 #' what it leaves (a fit keeps no data, so they take `new_data`), `loss_path()` the objective by
-#' iteration, `update()` a new fit with the arguments that the old one was given, and what is changed of them: what was
-#' not given keeps its default, which may depend on what was. Where a method has no such thing, the error is of class
-#' `fumi_error_no_meaning` and says why.
+#' iteration, `update()` a new fit with the arguments that the old one was given, and what is
+#' changed of them: what was not given keeps its default, which may depend on what was. Where a
+#' method has no such thing, the error is of class `fumi_error_no_meaning` and says why.
 #'
 #' @param object,x a fitted model.
 #' @param which which atoms.
-#' @param filter for [dlfumi()] with `noise = "background"`: the directions that detect the atoms in place of the atoms?
-#' @param new_data,bag instances, and the ids of their bags where they are a column of the data, as in
-#'   [predict.mil_model()].
+#' @param filter for [dlfumi()] with `noise = "background"`: the directions that detect the atoms
+#'   in place of the atoms?
+#' @param new_data,bag instances, and the ids of their bags where they are a column of the data, as
+#'   in [predict.mil_model()].
 #' @param data the training data for the new fit: [bags()], or what [bags()] takes.
 #' @param digits significant digits.
 #' @param ... for `update()`, parameters to change, and what [bags()] takes; otherwise passed on.
-#' @return `coef()`: a matrix, atoms x features, as `init` of [dlfumi()] and `target` of [ace()] and [sub_ace()] take it;
-#'   for linear classifiers their weights, one per feature; for MILES the
-#'   weights of the instances that it kept, named by their numbers. `fitted()`, `residuals()`: matrices, instances x
-#'   features. `loss_path()`: a data frame with `start`, `iteration`, `objective`, and its three
-#'   terms `reconstruction`, `sparsity` and `incoherence`. `update()`: a fit.
+#' @return `coef()`: a matrix, atoms x features, as `init` of [dlfumi()] and `target` of [ace()]
+#'   and [sub_ace()] take it; for linear classifiers their weights, one per feature; for MILES the
+#'   weights of the instances that it kept, named by their numbers. `fitted()`, `residuals()`:
+#'   matrices, instances x features. `loss_path()`: a data frame with `start`, `iteration`,
+#'   `objective`, and its three terms `reconstruction`, `sparsity` and `incoherence`. `update()`: a
+#'   fit.
 #' @name mil_model-methods
 #' @examples
 #' set.seed(1)
@@ -152,8 +159,8 @@ NULL
 #' @export
 fitted.mil_model <- function(object, new_data, ..., bag = NULL) {
   if (!rebuilds(validate_model(object)))
-    stop_fumi("`object` must have atoms and codes to rebuild instances, but a model of class ", class(object)[1],
-              " scores them without.", class = "no_meaning")
+    stop_fumi("`object` must have atoms and codes to rebuild instances, but a model of class ",
+              class(object)[1], " scores them without.", class = "no_meaning")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   predict(object, new_data, type = "reconstruction", ..., bag = bag)
@@ -161,21 +168,23 @@ fitted.mil_model <- function(object, new_data, ..., bag = NULL) {
 
 # Whether instances can be rebuilt from atoms in the space of the features.
 rebuilds <- function(object) {
-  !is.null(object$dictionary) && !is.null(utils::getS3method("code_instances", object$method, optional = TRUE))
+  !is.null(object$dictionary) && !is.null(utils::getS3method("code_instances", object$method,
+                                                             optional = TRUE))
 }
 
 #' @rdname mil_model-methods
 #' @export
 coef.mil_model <- function(object, ...) {
-  stop_fumi("`object` must have learnt atoms or weights for `coef()`, but a model of class ", class(object)[1],
-            " has none.", class = "no_meaning")
+  stop_fumi("`object` must have learnt atoms or weights for `coef()`, but a model of class ",
+            class(object)[1], " has none.", class = "no_meaning")
 }
 
 #' @rdname mil_model-methods
 #' @export
 plot.mil_model <- function(x, ...) {
   stop_fumi("`x` must have a plot of its own, but a model of class ", class(x)[1],
-            " has none: `plot(mil_roc(x, new_data))` shows how well it finds targets.", class = "no_meaning")
+            " has none: `plot(mil_roc(x, new_data))` shows how well it finds targets.",
+            class = "no_meaning")
 }
 
 #' @rdname mil_model-methods
@@ -205,7 +214,8 @@ fitter_of <- function(object) {
   get(object$method, envir = topenv(environment(scores)), mode = "function")
 }
 
-# What the user gave of the arguments of the calling fitter, as values, but the data and the progress bar.
+# What the user gave of the arguments of the calling fitter, as values, but the data and the
+# progress bar.
 given_arguments <- function(env = rlang::caller_env(), fitter = rlang::caller_fn()) {
   own <- setdiff(names(formals(fitter)), c("x", "...", "progress"))
   mget(Filter(function(name) !eval(call("missing", as.name(name)), env), own), env)
@@ -220,7 +230,8 @@ with_given <- function(object, given) {
 # Fits of version 0.1.0 hold all their parameters instead, and MILES a width.
 arguments_given <- function(object) {
   if (!is.null(object$given)) return(object$given)
-  if (object$method == "miles" && !is.null(object$spec$sigma)) object$spec$sigma <- object$spec$sigma^-2
+  if (object$method == "miles" && !is.null(object$spec$sigma))
+    object$spec$sigma <- object$spec$sigma^-2
   object$spec
 }
 

@@ -1,50 +1,57 @@
 #' MMDL: max-margin dictionary learning
 #'
-#' Learns linear classifiers, one for each cluster of the instances of positive bags and one for the negative
-#' bags, and moves instances between the clusters until they settle.
+#' Learns linear classifiers, one for each cluster of the instances of positive bags and one for
+#' the negative bags, and moves instances between the clusters until they settle.
 #'
 #' @details
-#' Every instance has a label \eqn{z_i}: a cluster \eqn{1, \dots, K} in positive bags, 0 in negative ones. The
-#' published objective is a multi-class support vector machine with hidden labels,
+#' Every instance has a label \eqn{z_i}: a cluster \eqn{1, \dots, K} in positive bags, 0 in
+#' negative ones. The published objective is a multi-class support vector machine with hidden
+#' labels,
 #' \deqn{\min_{W, z} \sum_{k=0}^K \|w_k\|^2 + \lambda \sum_i \max(0, 1 + \max_{k \ne z_i} w_k'x_i - w_{z_i}'x_i),}
-#' with at least one \eqn{z_i > 0} in every positive bag. The authors' released code, which is followed here,
-#' does this instead:
+#' with at least one \eqn{z_i > 0} in every positive bag. The authors' released code, which is
+#' followed here, does this instead:
 #'
 #' 1. \eqn{z} is the k-means cluster of each instance of a positive bag; all weigh the same.
-#' 2. `rho` times as many instances of positive bags as there are are drawn with replacement, by systematic
-#'    resampling, with probability proportional to their weight.
-#' 3. One-vs-rest support vector machines with squared hinge and without bias are trained on them and on all
-#'    instances of negative bags (LiblineaR). Class \eqn{k} against the rest has cost `cost` on both sides, but
-#'    class 0 has `cost` times `negative_weight` on its own side.
-#' 4. With \eqn{v_i = \max_k w_k'x_i - w_0'x_i}, an instance of a positive bag goes to the cluster of the maximum and
-#'    weighs \eqn{1 / (1 + \exp(-v_i / \sigma))}.
+#' 2. `rho` times as many instances of positive bags as there are are drawn with replacement, by
+#'    systematic resampling, with probability proportional to their weight.
+#' 3. One-vs-rest support vector machines with squared hinge and without bias are trained on them
+#'    and on all instances of negative bags (LiblineaR). Class \eqn{k} against the rest has cost
+#'    `cost` on both sides, but class 0 has `cost` times `negative_weight` on its own side.
+#' 4. With \eqn{v_i = \max_k w_k'x_i - w_0'x_i}, an instance of a positive bag goes to the cluster
+#'    of the maximum and weighs \eqn{1 / (1 + \exp(-v_i / \sigma))}.
 #' 5. From 2, until no instance moves, or `max_iter` times.
 #'
-#' So no instance of a positive bag is ever given the label 0. `assign0 = TRUE` keeps to the published
-#' constraints: such an instance gets the label 0 if \eqn{v_i < 0} and joins the negative class, unless it is the
-#' first in its bag. It comes with `negative_weight = 1`: at 0.01 hardly any instance has \eqn{v_i < 0}.
-#' `resample = FALSE` uses the weights as costs of the instances instead of step 2.
+#' So no instance of a positive bag is ever given the label 0. `assign0 = TRUE` keeps to the
+#' published constraints: such an instance gets the label 0 if \eqn{v_i < 0} and joins the negative
+#' class, unless it is the first in its bag. It comes with `negative_weight = 1`: at 0.01 hardly
+#' any instance has \eqn{v_i < 0}. `resample = FALSE` uses the weights as costs of the instances
+#' instead of step 2.
 #'
 #' A cluster from which nothing is drawn vanishes, for good if no instance goes back to it. When a
-#' single one is left, there is one classifier, cluster against negative bags with costs `cost` and `cost` times
-#' `negative_weight`, and \eqn{w_0 = 0}: what LIBLINEAR makes of two classes. With few instances, where that
-#' is the default, `negative_weight = 1` is the better choice: at 0.01 the negative bags count for little.
+#' single one is left, there is one classifier, cluster against negative bags with costs `cost` and
+#' `cost` times `negative_weight`, and \eqn{w_0 = 0}: what LIBLINEAR makes of two classes. With few
+#' instances, where that is the default, `negative_weight = 1` is the better choice: at 0.01 the
+#' negative bags count for little.
 #'
-#' The score of an instance is \eqn{v}; it is a hard label by its sign, `predict(type = "class", threshold = 0)`.
+#' The score of an instance is \eqn{v}; it is a hard label by its sign,
+#' `predict(type = "class", threshold = 0)`.
 #'
 #' **Bag route.** In the paper the classifiers are a codebook: a bag is described by the maximum of
-#' \eqn{w_k'x} over its instances for each \eqn{k = 0, \dots, K}, brought to norm 1, and a linear support vector machine
-#' (\eqn{C = 20}) tells bags apart. With `bag_route = TRUE` it is trained too, and is the score of a bag,
-#' `predict(level = "bag")`, without the paper's spatial pyramid; otherwise that is the largest score of an instance. With `combine = "average"` the codebook is that of all starts.
+#' \eqn{w_k'x} over its instances for each \eqn{k = 0, \dots, K}, brought to norm 1, and a linear
+#' support vector machine (\eqn{C = 20}) tells bags apart. With `bag_route = TRUE` it is trained
+#' too, and is the score of a bag, `predict(level = "bag")`, without the paper's spatial pyramid;
+#' otherwise that is the largest score of an instance. With `combine = "average"` the codebook is
+#' that of all starts.
 #'
 #' @section Defaults:
-#' Those of the released code, but `n_clusters`, which is 10 there: here at most one for ten instances
-#' of positive bags. Several starts are ours, and so is what they are compared by: the sum of the objectives
-#' of the one-vs-rest machines over all instances, with their last labels and weights.
+#' Those of the released code, but `n_clusters`, which is 10 there: here at most one for ten
+#' instances of positive bags. Several starts are ours, and so is what they are compared by: the
+#' sum of the objectives of the one-vs-rest machines over all instances, with their last labels and
+#' weights.
 #'
 #' @inheritParams dlfumi
-#' @param n_clusters \eqn{K}, the number of clusters; by default a tenth of the instances of positive bags,
-#'   between 1 and 10.
+#' @param n_clusters \eqn{K}, the number of clusters; by default a tenth of the instances of
+#'   positive bags, between 1 and 10.
 #' @param assign0 may instances of positive bags get the label of the negative bags?
 #' @param resample draw instances by their weights, or use the weights as costs?
 #' @param rho share of the instances of positive bags that is drawn.
@@ -54,13 +61,15 @@
 #' @param max_iter largest number of iterations.
 #' @param bag_route train the classifier of bags too, and score bags by it?
 #' @param combine what to do with several starts: `"best"` keeps the one with the lowest objective;
-#'   `"average"` keeps all, and scores are the mean of the members' scores, each standardised on the instances
-#'   of the negative training bags.
+#'   `"average"` keeps all, and scores are the mean of the members' scores, each standardised on
+#'   the instances of the negative training bags.
 #' @return A model of class `c("mmdl", "mil_model")`, for `predict()` and [mil_roc()], with
-#'   \item{weights}{features x classifiers, named by cluster, that of the negative bags last; see `coef()`}
+#'   \item{weights}{features x classifiers, named by cluster, that of the negative bags last; see
+#'     `coef()`}
 #'   \item{cluster}{the last label of each instance, in the order given, 0 for the negative class}
 #'   \item{hard_label}{whether the score of each instance is above `natural_threshold`, 0}
-#'   \item{objective, n_iter, stop_reason}{how it went and ended: `"converged"`, `"max_iter"` or `"interrupt"`}
+#'   \item{objective, n_iter, stop_reason}{how it went and ended: `"converged"`, `"max_iter"` or
+#'     `"interrupt"`}
 #' @references Wang, X., Wang, B., Bai, X., Liu, W. and Tu, Z. (2013). Max-margin multiple-instance
 #'   dictionary learning. *International Conference on Machine Learning*.
 #' @examples
@@ -72,9 +81,13 @@
 #' head(predict(fit, b, level = "bag"))
 #' mil_roc(fit, b)
 #' @export
-mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rho = 0.7, sigma = 1, cost = 1,
-                 negative_weight = if (assign0) 1 else 0.01, max_iter = 5, bag_route = FALSE, normalize = c("unit", "none"),
-                 n_start = 1, combine = c("best", "average"), calibrate = getOption("fumi.calibrate", "auto"),
+mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rho = 0.7, sigma = 1,
+                 cost = 1,
+                 negative_weight = if (assign0) 1
+                                   else 0.01, max_iter = 5, bag_route = FALSE,
+                 normalize = c("unit", "none"),
+                 n_start = 1, combine = c("best", "average"),
+                 calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
   check_door(names(formals()), ...names())
   given <- given_arguments()
@@ -95,16 +108,18 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2, sparse = TRUE)
   n_clusters <- mmdl_n_clusters(b, spec$n_clusters)
   fit <- mmdl_bridge(b, spec, n_clusters, progress)
-  fit <- calibrate_fit(fit, b, spec$calibrate, function(b) mmdl_bridge(b, spec, min(n_clusters, b$n_positive), FALSE),
-                       work = 100 * n_stored(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start, progress)
+  fit <- calibrate_fit(fit, b, spec$calibrate,
+                       function(b) mmdl_bridge(b, spec, min(n_clusters, b$n_positive), FALSE),
+                       work = 100 * n_stored(b$x) * (n_clusters + 1) * fit$n_iter * spec$n_start,
+                       progress)
   with_given(fit, given)
 }
 
 mmdl_n_clusters <- function(b, n_clusters, call = rlang::caller_env()) {
   if (is.null(n_clusters)) return(max(1, min(10, b$n_positive %/% 10)))
   if (n_clusters > b$n_positive)
-    stop_fumi("`n_clusters` must be at most the number of instances in positive bags (", b$n_positive,
-              "), not ", n_clusters, ".", call = call)
+    stop_fumi("`n_clusters` must be at most the number of instances in positive bags (",
+              b$n_positive, "), not ", n_clusters, ".", call = call)
   n_clusters
 }
 
@@ -117,12 +132,14 @@ mmdl_bridge <- function(b, spec, n_clusters, progress, call = rlang::caller_env(
   bar <- fit_progress(progress, spec$n_start, spec$max_iter)
   on.exit(bar$done())
   fits <- run_starts(spec$n_start, function(s)
-    mmdl_run(x, b, kmeans_labels(x, b, draws[[s]]$seed, call), draws[[s]]$resample, spec, bar$report(s)))
+    mmdl_run(x, b, kmeans_labels(x, b, draws[[s]]$seed, call), draws[[s]]$resample, spec,
+             bar$report(s)))
   warn_interrupted(fits, spec$n_start, call)
   new_mmdl(fits, b, spec)
 }
 
-# All random numbers of a start: the seeds of k-means, and for each iteration an order and an offset.
+# All random numbers of a start: the seeds of k-means, and for each iteration an order and an
+# offset.
 mmdl_draw <- function(n_positive, n_clusters, spec) {
   list(seed = stats::runif(n_clusters),
        resample = if (spec$resample) lapply(seq_len(spec$max_iter), function(it)
@@ -136,8 +153,10 @@ new_mmdl <- function(fits, b, spec) {
   object <- new_mil_model(
     "mmdl", b,
     weights = structure(best$weights, dimnames = list(b$features, colnames(best$weights))),
-    cluster = in_user_order(b, c(best$z, negative)), objective = best$objective, n_iter = best$n_iter,
-    stop_reason = if (attr(fits, "interrupted")) "interrupt" else best$stop_reason, normalize = spec$normalize,
+    cluster = in_user_order(b, c(best$z, negative)), objective = best$objective,
+    n_iter = best$n_iter,
+    stop_reason = if (attr(fits, "interrupted")) "interrupt"
+                  else best$stop_reason, normalize = spec$normalize,
     starts = lapply(fits, `[[`, "objective"), spec = spec)
   object$hard_label <- in_user_order(b, score_instances(object, b$x) > 0)
   if (spec$combine == "average") object$members <- lapply(fits, mmdl_member, object, b)
@@ -187,14 +206,17 @@ mmdl_step <- function(state, x, b, draw, spec) {
 
 # The nearest k-means centre of each instance of a positive bag, the first of equals.
 kmeans_labels <- function(x, b, seed, call) {
-  positive <- dense_columns(transpose(x[seq_len(b$n_positive), , drop = FALSE]), "the clusters of `mmdl()`", call)
+  positive <- dense_columns(transpose(x[seq_len(b$n_positive), , drop = FALSE]),
+                            "the clusters of `mmdl()`", call)
   out <- cluster_instances(unname(positive), rep(1, ncol(positive)), seed)
   check_status(out$status, call)
   centres <- out$centres[, seq_len(out$n_distinct), drop = FALSE]
-  max.col(crossprod(positive, centres) - rep(colSums(centres^2) / 2, each = ncol(positive)), "first")
+  max.col(crossprod(positive, centres) - rep(colSums(centres^2) / 2, each = ncol(positive)),
+          "first")
 }
 
-# Values of the classifiers, instances x classifiers, as max_k over the clusters less that of class 0.
+# Values of the classifiers, instances x classifiers, as max_k over the clusters less that of class
+# 0.
 cluster_margin <- function(values) {
   last <- ncol(values)
   margin <- values[, -last, drop = FALSE] - values[, last]
@@ -211,8 +233,9 @@ assign_labels <- function(best, bag) {
   ifelse(keep, best$cluster, 0L)
 }
 
-# round(rho n) of the instances with a cluster, by systematic resampling of their weights: the points
-# u, ..., 1, evenly spaced, on the cumulated weights of the instances in random order, 0 < u < 1 / n.
+# round(rho n) of the instances with a cluster, by systematic resampling of their weights: the
+# points u, ..., 1, evenly spaced, on the cumulated weights of the instances in random order, 0 < u
+# < 1 / n.
 systematic_resample <- function(weight, n, order, offset) {
   points <- if (n == 1) 1 else seq(offset / n, 1, length.out = n)
   cumulated <- cumsum(weight[order])
@@ -233,13 +256,14 @@ mmdl_train <- function(x, z, weight, draw, spec) {
   present <- sort(unique(z[clustered]))
   single <- length(present) == 1
   machine <- function(k)
-    squared_hinge(data, label == k, spec$cost, side_weights(k, single, spec$negative_weight), ncol(x))
+    squared_hinge(data, label == k, spec$cost, side_weights(k, single, spec$negative_weight),
+                  ncol(x))
   w <- if (single) cbind(machine(present), 0) else vapply(c(present, 0), machine, numeric(ncol(x)))
   matrix(w, ncol(x), dimnames = list(NULL, c(present, 0)))
 }
 
-# Factors of the cost of class k itself and of the rest. LIBLINEAR lowers a class's own side only, but
-# both sides where two classes make a single machine.
+# Factors of the cost of class k itself and of the rest. LIBLINEAR lowers a class's own side only,
+# but both sides where two classes make a single machine.
 side_weights <- function(k, single, negative_weight) {
   if (single) c(1, negative_weight) else if (k == 0) c(negative_weight, 1) else c(1, 1)
 }
@@ -247,19 +271,21 @@ side_weights <- function(k, single, negative_weight) {
 # min_w .5 |w|^2 + cost sum_i weight_i max(0, 1 - y_i w'x_i)^2, weights of own class and rest; the
 # first d entries of w.
 squared_hinge <- function(data, own, cost, weight, d = ncol(data)) {
-  fit <- LiblineaR::LiblineaR(liblinear_rows(data), factor(ifelse(own, "own", "rest")), type = 2, cost = cost, bias = 0,
+  fit <- LiblineaR::LiblineaR(liblinear_rows(data), factor(ifelse(own, "own", "rest")), type = 2,
+                              cost = cost, bias = 0,
                               wi = stats::setNames(weight, c("own", "rest")))
   unname(fit$W[1, seq_len(d)]) * (if (fit$ClassNames[1] == "own") 1 else -1)
 }
 
-# LIBLINEAR has no cost an instance. A feature s that is 0 for all other instances gives one: the least of
-# .5 u^2 + C max(0, m - s u)^2 over u is C c max(0, m)^2 when s^2 = (1 / c - 1) / (2 C).
+# LIBLINEAR has no cost an instance. A feature s that is 0 for all other instances gives one: the
+# least of .5 u^2 + C max(0, m - s u)^2 over u is C c max(0, m)^2 when s^2 = (1 / c - 1) / (2 C).
 cost_columns <- function(weight, n_rest, cost) {
   s <- sqrt((1 / pmax(weight, 1e-6) - 1) / (2 * cost))
   rbind(diag(s, length(s)), matrix(0, n_rest, length(s)))
 }
 
-# Sum over the machines of .5 |w_k|^2 + sum_i C_ik c_i max(0, 1 - y_ik w_k'x_i)^2, over all instances.
+# Sum over the machines of .5 |w_k|^2 + sum_i C_ik c_i max(0, 1 - y_ik w_k'x_i)^2, over all
+# instances.
 mmdl_objective <- function(weights, values, z, weight, spec) {
   label <- c(z, numeric(nrow(values) - length(z)))
   share <- c(ifelse(z > 0, weight, 1), rep(1, nrow(values) - length(z)))
@@ -281,7 +307,8 @@ class_values <- function(weights, x, normalize) cross(x, weights) * instance_sca
 
 #' @export
 score_instances.mmdl <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   one <- function(weights) cluster_margin(class_values(weights, x, object$normalize))$value
   if (is.null(object$members)) return(one(object$weights))
   standard <- lapply(object$members, function(m) (one(m$weights) - m$center) / m$scale)
@@ -294,9 +321,11 @@ coef.mmdl <- function(object, ...) t(validate_model(object)$weights)
 
 # The code of each bag, bags x classifiers: max_i w_k'x_i, brought to norm 1.
 bag_codes <- function(object, x, bag) {
-  codebook <- if (is.null(object$members)) object$weights else do.call(cbind, lapply(object$members, `[[`, "weights"))
+  codebook <- if (is.null(object$members)) object$weights
+              else do.call(cbind, lapply(object$members, `[[`, "weights"))
   values <- class_values(codebook, x, object$normalize)
-  codes <- vapply(seq_len(ncol(values)), function(k) pool_codes(values[, k], bag), numeric(max(bag)))
+  codes <- vapply(seq_len(ncol(values)), function(k) pool_codes(values[, k], bag),
+                  numeric(max(bag)))
   t(unit_columns(t(matrix(codes, max(bag)))))
 }
 
@@ -308,6 +337,7 @@ bag_classifier <- function(object, b) {
 #' @export
 score_bags.mmdl <- function(object, x, bag, ..., call = rlang::caller_env()) {
   if (is.null(object$bag_weights)) return(score_bags.default(object, x, bag, ..., call = call))
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   drop(bag_codes(object, x, bag) %*% object$bag_weights)
 }

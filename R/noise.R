@@ -1,30 +1,33 @@
-# The noise of DL-FUMI. DEVIATES D11: eq. 3 takes the noise for white; with `noise = "background"` it has the
-# covariance of the negative bags,
+# The noise of DL-FUMI. DEVIATES D11: eq. 3 takes the noise for white; with `noise = "background"`
+# it has the covariance of the negative bags,
 #
 #   x = mu + D a + e,   e ~ N(0, Sigma),
 #
-# and the model is fitted to  z = W (x - mu) / c,  W = s0^(1/2) Sigma^(-1/2) = I + V diag(g - 1) V', in which the noise
-# is white again. V (d x r) are the directions in which the negatives vary, g_k^2 = s0 / (variance of Sigma along v_k);
-# W leaves all other directions, in which Sigma has the variance s0, as they are. c makes the mean squared norm of the
-# negatives 1.
+# and the model is fitted to  z = W (x - mu) / c,  W = s0^(1/2) Sigma^(-1/2) = I + V diag(g - 1)
+# V', in which the noise is white again. V (d x r) are the directions in which the negatives vary,
+# g_k^2 = s0 / (variance of Sigma along v_k); W leaves all other directions, in which Sigma has the
+# variance s0, as they are. c makes the mean squared norm of the negatives 1.
 
 noise_kinds <- c("white", "background")
 
-# Sigma fits the instances that gave it better than others, the more so the fewer there are: with fewer than
-# `well_covered` negatives per feature, those of each fold of bags are transformed by the statistics of the other folds,
-# so that they look like those of new data.
+# Sigma fits the instances that gave it better than others, the more so the fewer there are: with
+# fewer than `well_covered` negatives per feature, those of each fold of bags are transformed by
+# the statistics of the other folds, so that they look like those of new data.
 well_covered <- 5
 noise_folds <- 5
 
-# list(noise, data): the transform for new data, and the training data (bags or shards) in its space.
+# list(noise, data): the transform for new data, and the training data (bags or shards) in its
+# space.
 fit_noise <- function(b, spec, call) {
   check_noise_negatives(b, call)
   fold <- negative_folds(b)
   in_parts <- inherits(b, "bag_shards")
-  sums <- if (in_parts) shards_noise_sums(b, fold, spec$normalize, call) else noise_sums(b, fold, spec$normalize)
+  sums <- if (in_parts) shards_noise_sums(b, fold, spec$normalize, call)
+          else noise_sums(b, fold, spec$normalize)
   noise <- new_noise(sums, spec)
   k <- seq_along(sums)
-  folds <- if (length(k) > 1) lapply(k, function(j) new_noise(sums[-j], spec, noise$shrinkage)) else list(noise)
+  folds <- if (length(k) > 1) lapply(k, function(j) new_noise(sums[-j], spec, noise$shrinkage))
+           else list(noise)
   if (in_parts) return(shards_in_noise_space(b, noise, folds, fold, call))
   data <- bags_in_noise_space(b, noise, folds, fold)
   noise$scale <- sqrt(negative_energy(data)[["energy"]] / negative_energy(data)[["n"]])
@@ -39,8 +42,8 @@ check_noise_negatives <- function(b, call) {
               call = call)
 }
 
-# The fold of each bag, 0 for positive ones. Negative bags take turns; all are in fold 1 when there are enough
-# instances, or a single negative bag.
+# The fold of each bag, 0 for positive ones. Negative bags take turns; all are in fold 1 when there
+# are enough instances, or a single negative bag.
 negative_folds <- function(b) {
   n <- length(b$bag) - b$n_positive
   k <- if (n >= well_covered * nrow(b$x)) 1 else min(noise_folds, sum(!b$label))
@@ -49,7 +52,7 @@ negative_folds <- function(b) {
   fold
 }
 
-# ---- arguments ------------------------------------------------------------------------------------------
+# ---- arguments ------------------------------------------------------------------------------
 
 # Defaults of dlfumi() that differ from those of its formals.
 noise_defaults <- function(noise) {
@@ -61,18 +64,21 @@ check_noise <- function(noise, ridge, normalize_after, nonneg, given, call = rla
   after <- check_choice(normalize_after, c("none", "unit"), "normalize_after", call = call)
   odd <- if (noise == "white") intersect(c("ridge", "normalize_after"), given)
   if (length(odd))
-    stop_fumi("`", odd[1], "` must not be given for `noise = \"white\"`: it is for `noise = \"background\"`.", call = call)
+    stop_fumi("`", odd[1],
+              "` must not be given for `noise = \"white\"`: it is for `noise = \"background\"`.",
+    call = call)
   if (noise == "background" && any(c("dictionary", "both") %in% nonneg[1]))
     stop_fumi("`nonneg` must be \"none\" or \"codes\" for `noise = \"background\"`: atoms are differences from the mean ",
               "of the background, which have both signs.", class = "no_meaning", call = call)
-  list(noise = noise, ridge = if (!is.null(ridge)) check_number(ridge, "ridge", above = 0, call = call),
+  list(noise = noise, ridge = if (!is.null(ridge)) check_number(ridge, "ridge", above = 0,
+                                                                call = call),
        normalize_after = after)
 }
 
-# ---- a fit ------------------------------------------------------------------------------------------
+# ---- a fit ----------------------------------------------------------------------------------
 
-# A fit in the transformed space, its atoms in both: `dictionary` in the user's units, `noise$dictionary` as it was
-# fitted and as instances are coded on it.
+# A fit in the transformed space, its atoms in both: `dictionary` in the user's units,
+# `noise$dictionary` as it was fitted and as instances are coded on it.
 fit_background_noise <- function(b, spec, init, progress, call) {
   found <- fit_noise(b, spec, call)
   inner <- spec
@@ -82,7 +88,8 @@ fit_background_noise <- function(b, spec, init, progress, call) {
   noise$dictionary <- fit$dictionary
   noise$normalize_after <- spec$normalize_after
   names <- dimnames(fit$dictionary)
-  fit$dictionary <- structure(unit_columns(unname(from_noise_space(noise, fit$dictionary))), dimnames = names)
+  fit$dictionary <- structure(unit_columns(unname(from_noise_space(noise, fit$dictionary))),
+                              dimnames = names)
   fit$normalize <- spec$normalize
   fit$noise <- noise
   fit$spec[c("noise", "normalize", "normalize_after", "keep_background")] <-
@@ -115,7 +122,8 @@ rebuild <- function(object, codes, x) {
   noise <- object$noise
   scale <- nonzero_scale(x, object$normalize)
   if (is.null(noise)) return(object$dictionary %*% codes / rep(scale, each = nrow(x)))
-  z <- noise$dictionary %*% codes / rep(nonzero_scale(to_noise_space(noise, x), noise$normalize_after), each = nrow(x))
+  z <- noise$dictionary %*% codes / rep(nonzero_scale(to_noise_space(noise, x),
+                                                      noise$normalize_after), each = nrow(x))
   (noise$mean + from_noise_space(noise, z)) / rep(scale, each = nrow(x))
 }
 
@@ -124,10 +132,11 @@ nonzero_scale <- function(x, normalize) {
   ifelse(scale > 0, scale, 1)
 }
 
-# ---- statistics of the negatives ------------------------------------------------------------------
+# ---- statistics of the negatives ------------------------------------------------------------
 
-# What each fold adds to mean and covariance: `n`, the sum of the instances and of their products about `about`, and of the
-# fourth power of their norms; or, where there are fewer negatives than features, the instances themselves.
+# What each fold adds to mean and covariance: `n`, the sum of the instances and of their products
+# about `about`, and of the fourth power of their norms; or, where there are fewer negatives than
+# features, the instances themselves.
 noise_sums <- function(b, fold, normalize) {
   x <- normalised_columns(b, normalize)
   of_fold <- unname(split(seq_len(ncol(x)), fold[b$bag[!in_positive(b)]]))
@@ -144,11 +153,12 @@ normalised_columns <- function(b, normalize) {
 
 products_about <- function(x, about) {
   z <- x - about
-  list(n = ncol(x), about = about, sum = rowSums(z), products = tcrossprod(z), fourth = sum(colSums(z^2)^2))
+  list(n = ncol(x), about = about, sum = rowSums(z), products = tcrossprod(z),
+       fourth = sum(colSums(z^2)^2))
 }
 
-# Mean, principal axes and their variances of the folds together. `fourth`: sum of |x - mean|^4, which the share of
-# Ledoit and Wolf needs.
+# Mean, principal axes and their variances of the folds together. `fourth`: sum of |x - mean|^4,
+# which the share of Ledoit and Wolf needs.
 noise_axes <- function(sums) {
   if (!is.null(sums[[1]]$x)) {
     x <- do.call(cbind, lapply(sums, `[[`, "x"))
@@ -161,12 +171,13 @@ noise_axes <- function(sums) {
   off <- total("sum") / n
   e <- eigen((total("products") - n * tcrossprod(off)) / (n - 1), symmetric = TRUE)
   kept <- e$values >= 1e-10 * e$values[1]
-  list(mean = sums[[1]]$about + off, n = n, fourth = total("fourth"), basis = e$vectors[, kept, drop = FALSE],
+  list(mean = sums[[1]]$about + off, n = n, fourth = total("fourth"),
+       basis = e$vectors[, kept, drop = FALSE],
        lambda = e$values[kept], total = sum(e$values[kept]))
 }
 
-# The transform by statistics of some folds. The share by which Ledoit and Wolf shrink is estimated once, from all of
-# them.
+# The transform by statistics of some folds. The share by which Ledoit and Wolf shrink is estimated
+# once, from all of them.
 new_noise <- function(sums, spec, shrinkage = NULL) {
   a <- noise_axes(sums)
   d <- length(a$mean)
@@ -181,8 +192,8 @@ new_noise <- function(sums, spec, shrinkage = NULL) {
     floor <- spec$ridge * a$total / min(a$n - 1, d)
     variance <- a$lambda + floor
   }
-  list(mean = a$mean, basis = a$basis, gain = sqrt(floor / variance), shrinkage = shrinkage, scale = 1,
-       normalize = spec$normalize)
+  list(mean = a$mean, basis = a$basis, gain = sqrt(floor / variance), shrinkage = shrinkage,
+       scale = 1, normalize = spec$normalize)
 }
 
 # At least 1e-6, so that there is noise in every direction.
@@ -194,7 +205,7 @@ ledoit_wolf_share <- function(a, d) {
   if (spread > 0) min(1, max(1e-6, error / spread)) else 1
 }
 
-# ---- there and back ---------------------------------------------------------------------------------
+# ---- there and back -------------------------------------------------------------------------
 
 # W (x - mu) / c, by blocks, so that no second copy of all instances is made on the way.
 to_noise_space <- function(noise, x) {
@@ -217,12 +228,13 @@ from_noise_space <- function(noise, z) {
   noise$scale * (z + noise$basis %*% ((1 / noise$gain - 1) * crossprod(noise$basis, z)))
 }
 
-# Directions f with f'(x - mu) = d'z for the columns d of the transformed space: the detection filters of atoms.
+# Directions f with f'(x - mu) = d'z for the columns d of the transformed space: the detection
+# filters of atoms.
 noise_filter <- function(noise, z) {
   (z + noise$basis %*% ((noise$gain - 1) * crossprod(noise$basis, z))) / noise$scale
 }
 
-# ---- training data -----------------------------------------------------------------------------------
+# ---- training data --------------------------------------------------------------------------
 
 # Negatives by the statistics of the other folds, instances of positive bags by those of all.
 bags_in_noise_space <- function(b, noise, folds, fold) {
@@ -241,9 +253,10 @@ negative_energy <- function(b, ...) {
   c(energy = sum(z^2), n = ncol(z))
 }
 
-# ---- bags in parts ------------------------------------------------------------------------------------
+# ---- bags in parts --------------------------------------------------------------------------
 
-# The same sums, added up over parts: the means in a first pass, products about the mean of all in a second.
+# The same sums, added up over parts: the means in a first pass, products about the mean of all in
+# a second.
 shards_noise_sums <- function(b, fold, normalize, call) {
   fold <- stats::setNames(fold, b$ids)
   few <- length(b$bag) - b$n_positive <= nrow(b$x)
@@ -257,7 +270,8 @@ shards_noise_sums <- function(b, fold, normalize, call) {
     mine <- lapply(parts, `[[`, k)
     if (few) return(list(x = do.call(cbind, lapply(mine, `[[`, "x"))))
     total <- function(what) Reduce(`+`, lapply(mine, `[[`, what))
-    list(n = total("n"), about = args$about, sum = total("sum"), products = total("products"), fourth = total("fourth"))
+    list(n = total("n"), about = args$about, sum = total("sum"), products = total("products"),
+         fourth = total("fourth"))
   })
 }
 
@@ -275,14 +289,16 @@ shard_noise_sums <- function(b, i, args) {
   })
 }
 
-# Parts that are transformed as they are loaded. The statistics lie in a file, so that they are not sent to workers in
-# each iteration.
+# Parts that are transformed as they are loaded. The statistics lie in a file, so that they are not
+# sent to workers in each iteration.
 shards_in_noise_space <- function(b, noise, folds, fold, call) {
   file <- tempfile("noise-", b$dir, ".rds")
-  write <- function() save_whole(list(noise = noise, folds = folds, fold = stats::setNames(fold, b$ids)), file)
+  write <- function() save_whole(list(noise = noise, folds = folds,
+                                      fold = stats::setNames(fold, b$ids)), file)
   load <- lapply(b$load, noise_loader, file = file)
   write()
-  energy <- Reduce(`+`, map_shards(list(load = load, key = basename(tempfile("key"))), negative_energy, call = call))
+  energy <- Reduce(`+`, map_shards(list(load = load, key = basename(tempfile("key"))),
+                                   negative_energy, call = call))
   noise$scale <- sqrt(energy[["energy"]] / energy[["n"]])
   folds <- lapply(folds, function(f) { f$scale <- noise$scale; f })
   write()

@@ -9,14 +9,16 @@
 #' @param ... parameters of the method.
 #' @param scale put the classes' scores on one scale: each class's scores (their logarithms where
 #'   a score is a ratio) are centred and scaled by their mean and standard deviation over the
-#'   instances of that class's own negative training bags. Without it (`FALSE`), classes are compared
-#'   by the scores of fits that know nothing of each other, and the fit with the largest scores wins too often.
+#'   instances of that class's own negative training bags. Without it (`FALSE`), classes are
+#'   compared by the scores of fits that know nothing of each other, and the fit with the largest
+#'   scores wins too often.
 #' @param progress show a progress bar over the classes.
 #' @param object an object made by `one_vs_rest()`.
 #' @param new_data,level as in [predict.mil_model()].
 #' @param type the class with the largest score, or all scores.
 #' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`. `predict()`: a data
-#'   frame with `.bag` (and `.instance`) and `.pred_class`, or one column `.score_<class>` per class.
+#'   frame with `.bag` (and `.instance`) and `.pred_class`, or one column `.score_<class>` per
+#'   class.
 #' @examples
 #' set.seed(1)
 #' x <- matrix(rnorm(360), ncol = 4) + rep(c(3, 0, 0), each = 30)
@@ -46,8 +48,8 @@ one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
   structure(list(fits = fits, scaled = scale), class = "mil_one_vs_rest")
 }
 
-# A fit without a progress bar, and with the folds of calibration only where they are asked for. Of these the fitter need
-# not know: it gets `progress` only if it has such an argument.
+# A fit without a progress bar, and with the folds of calibration only where they are asked for. Of
+# these the fitter need not know: it gets `progress` only if it has such an argument.
 fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
   rlang::local_options(fumi.progress = FALSE)
   if (!calibrate) rlang::local_options(fumi.calibrate = 0)
@@ -59,7 +61,8 @@ fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
 check_fitter <- function(fitter, env, call = rlang::caller_env()) {
   f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
   if (is.function(f)) return(f)
-  stop_fumi("`fitter` must be a function that fits a model, not ", describe(fitter), ".", call = call)
+  stop_fumi("`fitter` must be a function that fits a model, not ", describe(fitter), ".",
+            call = call)
 }
 
 check_class_list <- function(x, call = rlang::caller_env()) {
@@ -84,9 +87,11 @@ class_bags <- function(x, bag, label, call = rlang::caller_env()) {
   }
   values <- if (is.factor(label)) levels(droplevels(label)) else value_names(sort(unique(label)))
   if (length(values) < 2)
-    stop_fumi("`label` must have two or more classes, not ", length(values), ".", class = "label", call = call)
+    stop_fumi("`label` must have two or more classes, not ", length(values), ".", class = "label",
+              call = call)
   name <- stats::setNames(value_names(label), names(label))
-  make <- if (missing(bag)) function(y) bags(x, label = y) else function(y) bags(x, bag = bag, label = y)
+  make <- if (missing(bag)) function(y) bags(x, label = y)
+          else function(y) bags(x, bag = bag, label = y)
   stats::setNames(lapply(values, function(v) make(name == v)), values)
 }
 
@@ -95,7 +100,8 @@ comparable <- function(fit, score) if (identical(fit$score_scale, "log")) log(sc
 
 # Mean and sd of the comparable scores over the instances of the negative training bags.
 negative_scale <- function(fit, b) {
-  s <- comparable(fit, score_instances(fit, columns_for(fit, b$x[, -seq_len(b$n_positive), drop = FALSE])))
+  s <- comparable(fit, score_instances(fit, columns_for(fit, b$x[, -seq_len(b$n_positive),
+                                                                 drop = FALSE])))
   c(center = mean(s), scale = positive_sd(s))
 }
 
@@ -108,7 +114,8 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   validate_model(object)
   other <- intersect(c("coding", "coding_steps", "detector"), ...names())
   if (object$scaled && length(other))
-    stop_fumi("`", other[1], "` must be left as it is when scores are on one scale, which was made for the usual ",
+    stop_fumi("`", other[1],
+              "` must be left as it is when scores are on one scale, which was made for the usual ",
               "scores.", class = "no_meaning")
   one <- function(fit) {
     out <- predict(fit, new_data, type = "score", level = level, ...)
@@ -118,7 +125,8 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   }
   parts <- lapply(object$fits, one)
   score <- vapply(parts, function(p) p$.score, numeric(nrow(parts[[1]])))
-  score <- matrix(score, ncol = length(parts), dimnames = list(NULL, paste0(".score_", names(parts))))
+  score <- matrix(score, ncol = length(parts),
+                  dimnames = list(NULL, paste0(".score_", names(parts))))
   id_columns <- setdiff(names(parts[[1]]), ".score")
   if (type == "score") return(data.frame(parts[[1]][id_columns], score, check.names = FALSE))
   data.frame(parts[[1]][id_columns],

@@ -1,6 +1,7 @@
-# The online form of a fit (Mairal et al. 2010): an iteration visits a mini-batch instead of all instances and
-# blends its sums into those of all, U <- (1 - rho) U + rho (N / n) U_b and so S, for positive and for negative
-# bags by themselves. Codes are made anew at each visit; of what was found at the last one, p is kept.
+# The online form of a fit (Mairal et al. 2010): an iteration visits a mini-batch instead of all
+# instances and blends its sums into those of all, U <- (1 - rho) U + rho (N / n) U_b and so S, for
+# positive and for negative bags by themselves. Codes are made anew at each visit; of what was
+# found at the last one, p is kept.
 
 is_online <- function(control) !is.null(control$batch)
 
@@ -31,8 +32,9 @@ online_starts <- function(starts, b, control) {
   })
 }
 
-# All instances once, in mini-batches with as many of each label as their share. Instances of a label come part by
-# part, in random order both, so that a visit needs one part of each label, or two where one begins.
+# All instances once, in mini-batches with as many of each label as their share. Instances of a
+# label come part by part, in random order both, so that a visit needs one part of each label, or
+# two where one begins.
 draw_visits <- function(b, hands) {
   at <- places(b)
   deal <- function(positive) {
@@ -42,11 +44,13 @@ draw_visits <- function(b, hands) {
     }))
     unname(split(drawn, factor(ceiling(seq_along(drawn) * hands / length(drawn)), seq_len(hands))))
   }
-  Map(function(positive, negative) list(positive = positive, negative = negative), deal(TRUE), deal(FALSE))
+  Map(function(positive, negative) list(positive = positive, negative = negative), deal(TRUE),
+      deal(FALSE))
 }
 
-# rho of n visits: means over all instances so far, until these are enough for the atoms; then over as many of
-# the last ones, so that old dictionaries are forgotten; in the second half over more and more, so that noise is.
+# rho of n visits: means over all instances so far, until these are enough for the atoms; then over
+# as many of the last ones, so that old dictionaries are forgotten; in the second half over more
+# and more, so that noise is.
 step_lengths <- function(n, n_atoms, b, control) {
   enough <- max(10 * n_atoms, length(b$bag) / 40) / batch_size(b, control)
   visit <- seq_len(n)
@@ -85,8 +89,8 @@ online_fit <- function(b, scale, start, spec, report, call) {
   worst <- function(target, D) {
     label <- if (target) "positive" else "negative"
     from <- last[[label]]
-    found <- .Call(ffi_dlfumi_worst, from$x, from$scale, length(from$p_next), target, D, from$codes, from$p_next,
-                   as.integer(taken[[label]]), par)
+    found <- .Call(ffi_dlfumi_worst, from$x, from$scale, length(from$p_next), target, D,
+                   from$codes, from$p_next, as.integer(taken[[label]]), par)
     if (found$worst == 0) return(NULL)
     taken[[label]] <<- c(taken[[label]], found$worst)
     from$x[, found$worst]
@@ -97,8 +101,8 @@ online_fit <- function(b, scale, start, spec, report, call) {
   c(out, final[c("codes", "p")])
 }
 
-# A function read(label, place) that gives the instances at these places among all, and their scale. Of parts it
-# holds one a label.
+# A function read(label, place) that gives the instances at these places among all, and their
+# scale. Of parts it holds one a label.
 part_reader <- function(b, scale, normalize) {
   if (!inherits(b, "bag_shards"))
     return(function(label, place) list(x = b$x[, place, drop = FALSE], scale = scale[place]))
@@ -116,7 +120,8 @@ part_reader <- function(b, scale, normalize) {
       column <- column_of[place[part_of[place] == i]]
       list(x = part$x[, column, drop = FALSE], scale = part$scale[column])
     })
-    list(x = do.call(cbind, lapply(pieces, `[[`, "x")), scale = unlist(lapply(pieces, `[[`, "scale")))
+    list(x = do.call(cbind, lapply(pieces, `[[`, "x")),
+         scale = unlist(lapply(pieces, `[[`, "scale")))
   }
 }
 
@@ -125,16 +130,17 @@ load_part <- function(b, i, normalize) {
   list(number = i, x = part$x, scale = shard_scale(part, normalize))
 }
 
-# What a pass over some instances gives, by label. Those of positive bags are coded twice, because their p is
-# that of an older dictionary, and 0, which codes by background atoms alone, at the first visit.
+# What a pass over some instances gives, by label. Those of positive bags are coded twice, because
+# their p is that of an older dictionary, and 0, which codes by background atoms alone, at the
+# first visit.
 visit <- function(read, which, p, D, par) {
   look <- function(label, p) {
     place <- which[[label]]
     got <- read(label, place)
     out <- list(codes = matrix(0, ncol(D), length(place)), p_next = p)
     for (time in seq_len(if (length(p)) 2 else 1)) {
-      out <- .Call(ffi_dlfumi_pass, got$x, got$scale, length(p), "paper", D, out$codes, out$p_next, par,
-                   got$weight, got$prior)
+      out <- .Call(ffi_dlfumi_pass, got$x, got$scale, length(p), "paper", D, out$codes, out$p_next,
+                   par, got$weight, got$prior)
       check_status(out$status)
     }
     c(out, got, list(place = place))
@@ -151,7 +157,8 @@ blend <- function(old, now, n, rho) {
   c(new, now["status"])
 }
 
-# The sums over both labels. With `unused`, a share of the energy, an atom that no code uses stays as it is.
+# The sums over both labels. With `unused`, a share of the energy, an atom that no code uses stays
+# as it is.
 add_labels <- function(sums, D, unused) {
   total <- sum_parts(sums)
   if (is.null(total)) return(NULL)

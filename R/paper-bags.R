@@ -1,33 +1,37 @@
 #' Bags as the paper draws them
 #'
-#' `paper_protocol()` has the numbers of an experiment of Jiao and Zare (2016), `paper_bags()` draws training
-#' bags and test images by them, `draw_bags()` is the generator behind it, for images of your own.
+#' `paper_protocol()` has the numbers of an experiment of Jiao and Zare (2016), `paper_bags()`
+#' draws training bags and test images by them, `draw_bags()` is the generator behind it, for
+#' images of your own.
 #'
 #' @section Experiments:
-#' * `"usps"`: one digit against the others, for each digit. 200 test images a digit are drawn first, from all 9298;
-#'   the training bags come from the rest.
-#' * `"ar_sunglasses"`, `"ar_person"`: sunglasses, and Woman No. 10, among the AR faces, which the user must have
-#'   (see [read_ar()]). The person's images of the first session are for training, those of the second for the test.
-#' * `"olivetti_eyeglasses"`, `"olivetti_person"`: their counterparts on faces that come with the package. A person's
-#'   first five images are for training, the other five for the test.
+#' * `"usps"`: one digit against the others, for each digit. 200 test images a digit are drawn
+#'   first, from all 9298; the training bags come from the rest.
+#' * `"ar_sunglasses"`, `"ar_person"`: sunglasses, and Woman No. 10, among the AR faces, which the
+#'   user must have (see [read_ar()]). The person's images of the first session are for training,
+#'   those of the second for the test.
+#' * `"olivetti_eyeglasses"`, `"olivetti_person"`: their counterparts on faces that come with the
+#'   package. A person's first five images are for training, the other five for the test.
 #'
-#' No image is used twice in a run. Where the paper gives no number of test images, the test takes all that are unused.
+#' No image is used twice in a run. Where the paper gives no number of test images, the test takes
+#' all that are unused.
 #'
 #' @param name the experiment.
 #' @param ... numbers of the protocol to change, such as `n_negative = 10`.
 #' @param run number of the repetition: each has a random stream of its own.
 #' @param unit the digit (0 to 9) or person that is the target; by default the first.
-#' @param data for the AR faces: what [read_ar()] returns, or the folder that it reads; by default the folder named by
-#'   the environment variable `FUMI_AR_DIR`.
+#' @param data for the AR faces: what [read_ar()] returns, or the folder that it reads; by default
+#'   the folder named by the environment variable `FUMI_AR_DIR`.
 #' @param seed the seed of all runs.
 #' @param target,other numbers of the images with and without a target.
 #' @param n_targets number of targets in each positive bag: one entry per bag.
-#' @param positive_size,n_negative,negative_size instances a positive bag, number of negative bags, instances a
-#'   negative bag.
-#' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with one row an
-#'   instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list with `train` ([bags()] with truth), `test`
-#'   (array height x width x n), `truth` of the test images (logical; for `"usps"`, whether it is the digit), `index`
-#'   (numbers of the test images) and `group` (digit or person of each).
+#' @param positive_size,n_negative,negative_size instances a positive bag, number of negative bags,
+#'   instances a negative bag.
+#' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with
+#'   one row an instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
+#'   with `train` ([bags()] with truth), `test` (array height x width x n), `truth` of the test
+#'   images (logical; for `"usps"`, whether it is the digit), `index` (numbers of the test images)
+#'   and `group` (digit or person of each).
 #' @seealso [paper_experiment()]
 #' @examples
 #' paper_protocol("usps")
@@ -39,12 +43,13 @@ paper_bags <- function(name, run = 1, unit = NULL, ..., data = NULL, seed = 2016
   protocol <- paper_protocol(name, ...)
   unit <- check_unit(unit, protocol)
   source <- paper_source(protocol, data)
-  drawn <- paper_draw(protocol, source, check_count(run, "run"), unit, check_count(seed, "seed", min = 0))
+  drawn <- paper_draw(protocol, source, check_count(run, "run"), unit,
+                      check_count(seed, "seed", min = 0))
   train <- drawn$train
   label <- train$label[!duplicated(train$bag)]
   list(train = bags(source$images(train$image), train$bag, label, truth = train$truth),
-       test = source$images(drawn$test), truth = source$is_target(unit)[drawn$test], index = drawn$test,
-       group = source$group[drawn$test])
+       test = source$images(drawn$test), truth = source$is_target(unit)[drawn$test],
+       index = drawn$test, group = source$group[drawn$test])
 }
 
 #' @rdname paper_bags
@@ -62,13 +67,14 @@ paper_protocol <- function(name, ...) {
 
 #' @rdname paper_bags
 #' @export
-draw_bags <- function(target, other, n_targets = rep(1, 50), positive_size = 4, n_negative = 50, negative_size = 50) {
+draw_bags <- function(target, other, n_targets = rep(1, 50), positive_size = 4, n_negative = 50,
+                      negative_size = 50) {
   positive_size <- check_count(positive_size, "positive_size")
   n_negative <- check_count(n_negative, "n_negative")
   negative_size <- check_count(negative_size, "negative_size")
   if (!is.numeric(n_targets) || !length(n_targets) || !all(n_targets %in% seq_len(positive_size)))
-    stop_fumi("`n_targets` must be whole numbers from 1 to `positive_size` (", positive_size, "), one a positive bag, not ",
-              describe(n_targets), ".")
+    stop_fumi("`n_targets` must be whole numbers from 1 to `positive_size` (", positive_size,
+              "), one a positive bag, not ", describe(n_targets), ".")
   positive <- seq_along(n_targets)
   bag <- c(rep(positive, n_targets), rep(positive, positive_size - n_targets),
            rep(length(positive) + seq_len(n_negative), each = negative_size))
@@ -83,14 +89,15 @@ pick <- function(from, n) from[sample.int(length(from), n)]
 
 check_enough <- function(from, name, n, call = rlang::caller_env()) {
   if (length(from) < n)
-    stop_fumi("`", name, "` must have the ", n, " images that the bags take, not ", length(from), ".", call = call)
+    stop_fumi("`", name, "` must have the ", n, " images that the bags take, not ", length(from),
+              ".", call = call)
 }
 
 check_unit <- function(unit, protocol, call = rlang::caller_env()) {
   if (is.null(unit)) return(protocol$units[1])
   if (is.numeric(unit) && length(unit) && all(unit %in% protocol$units)) return(as.integer(unit))
-  stop_fumi("`unit` must be among ", enumerate(protocol$units, 40), " for \"", protocol$name, "\", not ",
-            describe(unit), ".", call = call)
+  stop_fumi("`unit` must be among ", enumerate(protocol$units, 40), " for \"", protocol$name,
+            "\", not ", describe(unit), ".", call = call)
 }
 
 # ---- the numbers ---------------------------------------------------------------------------
@@ -98,39 +105,52 @@ check_unit <- function(unit, protocol, call = rlang::caller_env()) {
 protocol_numbers <- c("n_targets", "positive_size", "n_negative", "negative_size", "n_test")
 
 glasses <- list(n_test = NULL, units = 1L, fpr = c(0.01, 0.184, 0.419),
-                parameters = list(n_target = 3, n_background = 8, gamma = 0.001, beta = 30, lambda = 0.001),
-                paper = list(`mi-SVM` = c(NA, NA, 96.2), `EM-DD` = c(78.2, 93.8, 98.1), MMDL = c(NA, 98.0, NA),
+                parameters = list(n_target = 3, n_background = 8, gamma = 0.001, beta = 30,
+                                  lambda = 0.001),
+                paper = list(`mi-SVM` = c(NA, NA, 96.2), `EM-DD` = c(78.2, 93.8, 98.1),
+                             MMDL = c(NA, 98.0, NA),
                              DMIL = c(60.2, 95.2, 99.5), `DL-FUMI` = c(97.5, 100, 100)))
 person <- list(n_test = 100, fpr = c(0.029, 0.05, 0.12),
-               parameters = list(n_target = 3, n_background = 20, gamma = 0.001, beta = 50, lambda = 0.001),
-               paper = list(`mi-SVM` = c(NA, NA, 69.2), `EM-DD` = c(0, 0, 0), MMDL = c(31.5, NA, NA),
+               parameters = list(n_target = 3, n_background = 20, gamma = 0.001, beta = 50,
+                                 lambda = 0.001),
+               paper = list(`mi-SVM` = c(NA, NA, 69.2), `EM-DD` = c(0, 0, 0),
+                            MMDL = c(31.5, NA, NA),
                             DMIL = c(54.5, 69.1, 78.8), `DL-FUMI` = c(78.9, 91.5, 95.5),
                             `DL-FUMI, subACE` = c(94.6, 100, 100)))
 
 # `n_test`: test images a digit, or other people's images in the test (NULL: all that are left).
-# `parameters` are the paper's own for DL-FUMI, `paper` its results in per cent: accuracy, or true positive rates at `fpr`.
+# `parameters` are the paper's own for DL-FUMI, `paper` its results in per cent: accuracy, or true
+# positive rates at `fpr`.
 paper_protocols <- list(
-  usps = list(n_targets = rep(1, 50), positive_size = 4, n_negative = 50, negative_size = 50, n_test = 200, units = 0:9,
-              parameters = list(n_target = 4, n_background = 15, gamma = 0.1, beta = 25, lambda = 0.001),
-              paper = list(`mi-SVM` = 81.1, `EM-DD` = 76.55, MMDL = 80.8, `GD-MIL` = 83.4, `DL-FUMI` = 86.5)),
-  ar_sunglasses = c(list(n_targets = rep(2, 50), positive_size = 10, n_negative = 50, negative_size = 10), glasses),
-  ar_person = c(list(n_targets = c(6, 7), positive_size = 50, n_negative = 3, negative_size = 200, units = 10L), person),
-  olivetti_eyeglasses = c(list(n_targets = rep(2, 25), positive_size = 6, n_negative = 15, negative_size = 6), glasses),
-  olivetti_person = c(list(n_targets = c(2, 3), positive_size = 20, n_negative = 3, negative_size = 60, units = 1:40),
+  usps = list(n_targets = rep(1, 50), positive_size = 4, n_negative = 50, negative_size = 50,
+              n_test = 200, units = 0:9,
+              parameters = list(n_target = 4, n_background = 15, gamma = 0.1, beta = 25,
+                                lambda = 0.001),
+              paper = list(`mi-SVM` = 81.1, `EM-DD` = 76.55, MMDL = 80.8, `GD-MIL` = 83.4,
+                           `DL-FUMI` = 86.5)),
+  ar_sunglasses = c(list(n_targets = rep(2, 50), positive_size = 10, n_negative = 50,
+                         negative_size = 10), glasses),
+  ar_person = c(list(n_targets = c(6, 7), positive_size = 50, n_negative = 3, negative_size = 200,
+                     units = 10L), person),
+  olivetti_eyeglasses = c(list(n_targets = rep(2, 25), positive_size = 6, n_negative = 15,
+                               negative_size = 6), glasses),
+  olivetti_person = c(list(n_targets = c(2, 3), positive_size = 20, n_negative = 3,
+                           negative_size = 60, units = 1:40),
                       person))
 
 #' @export
 print.paper_protocol <- function(x, ...) {
-  cat("Experiment \"", x$name, "\": ", length(x$n_targets), " positive bags of ", x$positive_size, " with ",
-      paste(unique(x$n_targets), collapse = " or "), " targets, ", x$n_negative, " negative bags of ", x$negative_size,
-      "\n", sep = "")
+  cat("Experiment \"", x$name, "\": ", length(x$n_targets), " positive bags of ", x$positive_size,
+      " with ",
+      paste(unique(x$n_targets), collapse = " or "), " targets, ", x$n_negative,
+      " negative bags of ", x$negative_size, "\n", sep = "")
   invisible(x)
 }
 
 # ---- the images ----------------------------------------------------------------------------
 
-# What an experiment needs of a set of images: `images(which)`, the `group` (digit or person) of each, which are
-# targets of a unit, and which of these are for training only (`early`; NULL: any).
+# What an experiment needs of a set of images: `images(which)`, the `group` (digit or person) of
+# each, which are targets of a unit, and which of these are for training only (`early`; NULL: any).
 paper_source <- function(protocol, data, call = rlang::caller_env()) {
   if (protocol$name == "usps") {
     digit <- fumi::usps$digit
@@ -163,14 +183,15 @@ check_ar <- function(data, call) {
   if (is.character(data)) data <- read_ar(data)
   parts <- c("images", "sex", "person", "set", "sunglasses")
   if (!is.list(data) || !all(parts %in% names(data)))
-    stop_fumi("`data` must be what `read_ar()` returns, not ", describe(data), ".", class = "type", call = call)
+    stop_fumi("`data` must be what `read_ar()` returns, not ", describe(data), ".", class = "type",
+              call = call)
   data
 }
 
 # ---- the draw ------------------------------------------------------------------------------
 
-# Numbers of the images: `train` (see draw_bags()) and `test`. Stream `run` has substream 0 for test images that
-# all units share, and one for each unit.
+# Numbers of the images: `train` (see draw_bags()) and `test`. Stream `run` has substream 0 for
+# test images that all units share, and one for each unit.
 paper_draw <- function(protocol, source, run, unit, seed) {
   all_images <- seq_along(source$group)
   target <- source$is_target(unit)
@@ -179,11 +200,13 @@ paper_draw <- function(protocol, source, run, unit, seed) {
       pick(which(source$is_target(u)), protocol$n_test))))
   with_stream(task_stream(seed, run, match(unit, protocol$units)), {
     early <- if (is.null(source$early)) TRUE else source$early
-    train <- draw_bags(setdiff(which(target & early), shared), setdiff(which(!target), shared), protocol$n_targets,
+    train <- draw_bags(setdiff(which(target & early), shared), setdiff(which(!target), shared),
+                       protocol$n_targets,
                        protocol$positive_size, protocol$n_negative, protocol$negative_size)
     unused <- setdiff(all_images, train$image)
     test <- if (!is.null(shared)) shared else if (is.null(protocol$n_test)) unused else
-      c(intersect(unused, which(target & !early)), pick(intersect(unused, which(!target)), protocol$n_test))
+      c(intersect(unused, which(target & !early)),
+        pick(intersect(unused, which(!target)), protocol$n_test))
     list(train = train, test = test)
   })
 }

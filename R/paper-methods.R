@@ -1,14 +1,15 @@
 #' The settings of the methods in the paper's experiments
 #'
-#' DL-FUMI with the paper's parameters, and every method with parameters chosen by cross-validation on the training
-#' bags of run 1, from at most twelve configurations each. What was tried is in the file `tuned.rds` beside the stored
-#' results, and `paper_tuning()` returns it.
+#' DL-FUMI with the paper's parameters, and every method with parameters chosen by cross-validation
+#' on the training bags of run 1, from at most twelve configurations each. What was tried is in the
+#' file `tuned.rds` beside the stored results, and `paper_tuning()` returns it.
 #'
 #' @param name the experiment, see [paper_bags()].
-#' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter` (the name of a
-#'   function), `parameters` and `detectors`. `paper_tuning()`: a data frame with one row per method and configuration:
-#'   the `mean` and `se` of its criterion over folds, and whether it was `chosen`. `sigma` of MILES is there a width, as it
-#'   was in version 0.1.0: \eqn{1 / \sqrt\sigma}{1 / sqrt(sigma)} of [miles()].
+#' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter`
+#'   (the name of a function), `parameters` and `detectors`. `paper_tuning()`: a data frame with
+#'   one row per method and configuration: the `mean` and `se` of its criterion over folds, and
+#'   whether it was `chosen`. `sigma` of MILES is there a width, as it was in version 0.1.0:
+#'   \eqn{1 / \sqrt\sigma}{1 / sqrt(sigma)} of [miles()].
 #' @seealso [paper_experiment()]
 #' @examples
 #' vapply(paper_methods("usps"), function(s) paste(s$method, s$setting, sep = ": "), "")
@@ -28,15 +29,19 @@ paper_methods <- function(name) {
 #' @export
 paper_tuning <- function(name) {
   tuned <- stored("tuned.rds")[[counterpart(paper_protocol(name)$name)]]
-  do.call(rbind, lapply(names(tuned), function(method) cbind(method = method, tuned[[method]]$tried)))
+  do.call(rbind, lapply(names(tuned), function(method) cbind(method = method,
+                                                             tuned[[method]]$tried)))
 }
 
 # What the stored results rely on and does not depend on the defaults of a later version.
 pinned <- list(mi_svm = list(class_weights = "none", max_iter = 50, normalize = "unit"))
 
 setting <- function(method, setting, fitter, parameters, detectors = "score") {
-  if (is.character(fitter)) parameters <- c(parameters, pinned[[fitter]][setdiff(names(pinned[[fitter]]), names(parameters))])
-  list(method = method, setting = setting, fitter = fitter, parameters = parameters, detectors = detectors)
+  if (is.character(fitter))
+    parameters <- c(parameters, pinned[[fitter]][setdiff(names(pinned[[fitter]]),
+                                                         names(parameters))])
+  list(method = method, setting = setting, fitter = fitter, parameters = parameters,
+       detectors = detectors)
 }
 
 # A method with random starts also with the scores of several averaged.

@@ -1,12 +1,15 @@
 #' Figures of the paper's experiments
 #'
-#' @param x what [paper_experiment()] returned, or for `"roc"` and `"confusion"` the name of a stored experiment, as in
-#'   [paper_table()], given to `paper_plot()`.
-#' @param what `"roc"`: for the digits, the curves of all of them for one setting; otherwise the curves of all settings for one run and
-#'   unit, with classifiers that have a threshold of their own (mi-SVM, MMDL) as points. `"confusion"`: digits by
-#'   predicted digit, all runs together, in per cent of a row. `"errors"`: misclassified digits, and what the predicted digit's atoms make of them.
-#'   `"atoms"`: the atoms of all units, target atoms first. The last two need `keep_fits = TRUE`.
-#' @param method,setting which method and setting, as in [paper_table()]; by default the first in `x`.
+#' @param x what [paper_experiment()] returned, or for `"roc"` and `"confusion"` the name of a
+#'   stored experiment, as in [paper_table()], given to `paper_plot()`.
+#' @param what `"roc"`: for the digits, the curves of all of them for one setting; otherwise the
+#'   curves of all settings for one run and unit, with classifiers that have a threshold of their
+#'   own (mi-SVM, MMDL) as points. `"confusion"`: digits by predicted digit, all runs together, in
+#'   per cent of a row. `"errors"`: misclassified digits, and what the predicted digit's atoms make
+#'   of them. `"atoms"`: the atoms of all units, target atoms first. The last two need
+#'   `keep_fits = TRUE`.
+#' @param method,setting which method and setting, as in [paper_table()]; by default the first in
+#'   `x`.
 #' @param run,unit which run and unit.
 #' @param n number of digits for `"errors"`.
 #' @param ... for `"roc"`, passed to [plot.mil_roc()].
@@ -15,17 +18,20 @@
 #' paper_plot("olivetti_eyeglasses", "roc")
 #' paper_plot("usps", "confusion", method = "DL-FUMI", setting = "tuned, averaged, one scale")
 #' @export
-paper_plot <- function(x, what = c("roc", "confusion", "errors", "atoms"), method = NULL, setting = NULL, run = 1,
-                       unit = NULL, n = 8, ...) {
+paper_plot <- function(x, what = c("roc", "confusion", "errors", "atoms"), method = NULL,
+                       setting = NULL, run = 1, unit = NULL, n = 8, ...) {
   if (is.character(x)) x <- paper_results(x)
   what <- check_choice(what, c("roc", "confusion", "errors", "atoms"), "what")
   digits <- x$name == "usps"
   if (!digits && what %in% c("confusion", "errors"))
-    stop_fumi("`what` must be \"roc\" or \"atoms\" for \"", x$name, "\", not \"", what, "\".", class = "no_meaning")
+    stop_fumi("`what` must be \"roc\" or \"atoms\" for \"", x$name, "\", not \"", what, "\".",
+              class = "no_meaning")
   unit <- if (is.null(unit)) x$tasks$unit[1] else check_unit(unit, x$protocol)
-  switch(what, confusion = plot_confusion(x, method, setting), errors = plot_errors(x, method, setting, run, n),
+  switch(what, confusion = plot_confusion(x, method, setting),
+         errors = plot_errors(x, method, setting, run, n),
          atoms = plot_dictionaries(x, method, setting, run),
-         roc = if (digits) plot_digit_roc(x, method, setting, run, ...) else plot_setting_roc(x, run, unit, ...))
+         roc = if (digits) plot_digit_roc(x, method, setting, run, ...)
+               else plot_setting_roc(x, run, unit, ...))
   invisible(x)
 }
 
@@ -39,8 +45,8 @@ rows_of <- function(frame, method, setting, call = rlang::caller_env(2)) {
   if (is.null(setting)) setting <- frame$setting[frame$method == method][1]
   found <- which(frame$method == method & frame$setting == setting)
   if (!length(found))
-    stop_fumi("`method` and `setting` must be those of a row of `paper_table(x)`, not ", describe(method), " and ",
-              describe(setting), ".", call = call)
+    stop_fumi("`method` and `setting` must be those of a row of `paper_table(x)`, not ",
+              describe(method), " and ", describe(setting), ".", call = call)
   found
 }
 
@@ -50,16 +56,19 @@ plot_digit_roc <- function(x, method, setting, run, ...) {
   i <- rows_of(x$tasks, method, setting)
   i <- i[x$tasks$run[i] == run]
   curves <- stats::setNames(lapply(i, task_roc, x = x), paste("digit", x$tasks$unit[i]))
-  do.call(graphics::plot, c(curves, main = paste0(x$tasks$method[i[1]], ", ", x$tasks$setting[i[1]]), list(...)))
+  do.call(graphics::plot, c(curves, main = paste0(x$tasks$method[i[1]], ", ",
+                                                  x$tasks$setting[i[1]]), list(...)))
 }
 
 plot_setting_roc <- function(x, run, unit, ...) {
   t <- x$tasks
   i <- which(t$run == run & t$unit == unit)
   if (!length(i))
-    stop_fumi("`run` and `unit` must be among those of `x`, not ", run, " and ", unit, ".", call = rlang::caller_env(2))
+    stop_fumi("`run` and `unit` must be among those of `x`, not ", run, " and ", unit, ".",
+              call = rlang::caller_env(2))
   hard <- !is.na(t$above[i])
-  curves <- stats::setNames(lapply(i[!hard], task_roc, x = x), paste0(t$method[i[!hard]], ", ", setting_label(t[i[!hard], ])))
+  curves <- stats::setNames(lapply(i[!hard], task_roc, x = x),
+                            paste0(t$method[i[!hard]], ", ", setting_label(t[i[!hard], ])))
   points <- do.call(rbind, lapply(i[hard], hard_point, x = x))
   do.call(graphics::plot, c(curves, list(points = points, ...)))
 }
@@ -79,7 +88,8 @@ confusion <- function(x, method, setting) {
   i <- rows_of(predicted, method, setting, rlang::caller_env(3))
   true <- unlist(lapply(predicted$run[i], function(run) x$tests[[test_key("usps", run)]]$group))
   counts <- table(true, predicted = factor(unlist(predicted$predicted[i]), x$protocol$units))
-  structure(100 * counts / rowSums(counts), title = paste0(predicted$method[i[1]], ", ", predicted$setting[i[1]]))
+  structure(100 * counts / rowSums(counts), title = paste0(predicted$method[i[1]], ", ",
+                                                           predicted$setting[i[1]]))
 }
 
 plot_confusion <- function(x, method, setting) {
@@ -87,15 +97,19 @@ plot_confusion <- function(x, method, setting) {
   n <- nrow(share)
   old <- graphics::par(mar = c(4, 4, 3, 1), pty = "s")
   on.exit(graphics::par(old))
-  graphics::image(seq_len(n), seq_len(n), t(share[n:1, ]), col = grDevices::hcl.colors(50, "Blues", rev = TRUE), axes = FALSE,
-                  zlim = c(0, 100), xlab = "predicted digit", ylab = "digit", main = attr(share, "title"), font.main = 1)
+  graphics::image(seq_len(n), seq_len(n), t(share[n:1, ]),
+                  col = grDevices::hcl.colors(50, "Blues", rev = TRUE), axes = FALSE,
+                  zlim = c(0, 100), xlab = "predicted digit", ylab = "digit",
+                  main = attr(share, "title"), font.main = 1)
   graphics::axis(1, seq_len(n), colnames(share), tick = FALSE)
   graphics::axis(2, seq_len(n), rev(rownames(share)), tick = FALSE, las = 1)
-  graphics::text(col(share), n + 1 - row(share), ifelse(share < 0.05, "", formatC(share, 1, format = "f")),
+  graphics::text(col(share), n + 1 - row(share),
+                 ifelse(share < 0.05, "", formatC(share, 1, format = "f")),
                  col = ifelse(share > 50, "white", "grey20"), cex = 0.75)
 }
 
-# Pairs of a misclassified digit and its reconstruction by the fit of the digit that it was taken for.
+# Pairs of a misclassified digit and its reconstruction by the fit of the digit that it was taken
+# for.
 plot_errors <- function(x, method, setting, run, n) {
   fits <- fits_of(x, method, sub(", one scale$", "", setting), run)
   predicted <- digit_predictions(x)
@@ -110,18 +124,21 @@ plot_errors <- function(x, method, setting, run, n) {
     image <- usps_images(test$index[j])
     remade <- stats::predict(fit, image, type = "reconstruction")
     limits <- function(v) c(-1, 1) * max(abs(v))
-    list(function() draw_picture(image, fit$image_dim, paste0("a ", test$group[j], ", taken for ", called[j])),
-         function() draw_picture(remade, fit$image_dim, paste("by the atoms of", called[j]), limits = limits(remade)))
+    list(function() draw_picture(image, fit$image_dim,
+                                 paste0("a ", test$group[j], ", taken for ", called[j])),
+         function() draw_picture(remade, fit$image_dim, paste("by the atoms of", called[j]),
+                                 limits = limits(remade)))
   })
-  picture_grid(rep(1:2, each = length(wrong)), c(lapply(draw, `[[`, 1), lapply(draw, `[[`, 2)), n_col = max(1, length(wrong)))
+  picture_grid(rep(1:2, each = length(wrong)), c(lapply(draw, `[[`, 1), lapply(draw, `[[`, 2)),
+               n_col = max(1, length(wrong)))
 }
 
 # ---- atoms -------------------------------------------------------------------------------------
 
 fits_of <- function(x, method, setting, run) {
   if (is.null(x$fits))
-    stop_fumi("`x` must hold its fits for this picture: `paper_experiment(keep_fits = TRUE)`.", class = "no_data",
-              call = rlang::caller_env(2))
+    stop_fumi("`x` must hold its fits for this picture: `paper_experiment(keep_fits = TRUE)`.",
+              class = "no_data", call = rlang::caller_env(2))
   if (!length(setting)) setting <- NULL
   i <- rows_of(x$tasks, method, setting, rlang::caller_env(2))
   i <- i[x$tasks$run[i] == run]
@@ -134,7 +151,8 @@ plot_dictionaries <- function(x, method, setting, run) {
   n_atoms <- max(vapply(fits, function(fit) ncol(fit$dictionary), 1L))
   old <- graphics::par(mar = c(0, 0, 2, 0))
   on.exit(graphics::par(old))
-  graphics::plot(NA, xlim = c(0, n_atoms + 1.5), ylim = c(-length(fits), 0), asp = 1, axes = FALSE, xlab = "", ylab = "",
+  graphics::plot(NA, xlim = c(0, n_atoms + 1.5), ylim = c(-length(fits), 0), asp = 1, axes = FALSE,
+                 xlab = "", ylab = "",
                  main = "Target atoms (left) and background atoms", font.main = 1)
   for (row in seq_along(fits)) {
     fit <- fits[[row]]
@@ -142,8 +160,8 @@ plot_dictionaries <- function(x, method, setting, run) {
     for (k in seq_len(ncol(fit$dictionary))) {
       atom <- fit$dictionary[, k]
       left <- k - 0.5 + 0.5 * (k > fit$n_target)
-      graphics::rasterImage(matrix((1 + atom / max(abs(atom))) / 2, fit$image_dim[1]), left, -row, left + 0.95, 0.95 - row,
-                            interpolate = FALSE)
+      graphics::rasterImage(matrix((1 + atom / max(abs(atom))) / 2, fit$image_dim[1]), left, -row,
+                            left + 0.95, 0.95 - row, interpolate = FALSE)
     }
   }
 }

@@ -2,30 +2,33 @@
 
 #' Probability of detection against false alarms by area
 #'
-#' How a map of scores is judged in the field: the share of targets that are found, against the number of false
-#' alarms on an area that must be searched. It needs the package terra.
+#' How a map of scores is judged in the field: the share of targets that are found, against the
+#' number of false alarms on an area that must be searched. It needs the package terra.
 #'
 #' A target is found at a threshold if the largest score of its halo reaches it (for haloes see
-#' [bags.SpatRaster()]). A false alarm is a pixel outside of all haloes whose score reaches it; the rate is their
-#' number by the area of all pixels outside of haloes that have a score. Pixels are counted one by one: neighbours
-#' over the threshold are as many alarms. A target without a score in its halo is never found, and a warning tells
-#' of it.
+#' [bags.SpatRaster()]). A false alarm is a pixel outside of all haloes whose score reaches it; the
+#' rate is their number by the area of all pixels outside of haloes that have a score. Pixels are
+#' counted one by one: neighbours over the threshold are as many alarms. A target without a score
+#' in its halo is never found, and a warning tells of it.
 #'
-#' @param map a `SpatRaster` with one layer of scores, higher = more target, as from [predict_raster()].
+#' @param map a `SpatRaster` with one layer of scores, higher = more target, as from
+#'   [predict_raster()].
 #' @param points,halo as in [bags.SpatRaster()].
-#' @param unit the area for which false alarms are counted: square metres, hectares, square kilometres, or pixels.
-#'   The units of a map without a coordinate system are taken for metres.
+#' @param unit the area for which false alarms are counted: square metres, hectares, square
+#'   kilometres, or pixels. The units of a map without a coordinate system are taken for metres.
 #' @param x what `pd_far()` returned.
 #' @param far rates of false alarms, by `unit`.
-#' @param ... for `plot()`: further curves, named or not, and graphical parameters (`xlim`, `log = "x"`, ...), as
-#'   in [plot.mil_roc()]; otherwise nothing.
+#' @param ... for `plot()`: further curves, named or not, and graphical parameters (`xlim`,
+#'   `log = "x"`, ...), as in [plot.mil_roc()]; otherwise nothing.
 #' @param labels,col,main as in [plot.mil_roc()].
-#' @return An object of class `pd_far`: a list with `curve`, a data frame with one row for each score at which a
-#'   target is found (`threshold`, `pd`, `false_alarms`, `far`), `n_targets`, `area` (in `unit`), `unit`, and
-#'   `halo`. `tidy()` gives the curve; `pd_at()` the largest share of targets found at no more than `far`;
-#'   `glance()` one row with `nauc`, the area under the curve up to `far` as a share of the largest possible.
-#' @references Glenn, T., Zare, A., Gader, P. and Dranishnikov, D. (2016). *Bullwinkle: Scoring code for sub-pixel
-#'   targets*, version 1.0. It counts the haloes' area too, and haloes are squares there.
+#' @return An object of class `pd_far`: a list with `curve`, a data frame with one row for each
+#'   score at which a target is found (`threshold`, `pd`, `false_alarms`, `far`), `n_targets`,
+#'   `area` (in `unit`), `unit`, and `halo`. `tidy()` gives the curve; `pd_at()` the largest share
+#'   of targets found at no more than `far`; `glance()` one row with `nauc`, the area under the
+#'   curve up to `far` as a share of the largest possible.
+#' @references Glenn, T., Zare, A., Gader, P. and Dranishnikov, D. (2016). *Bullwinkle: Scoring
+#'   code for sub-pixel targets*, version 1.0. It counts the haloes' area too, and haloes are
+#'   squares there.
 #' @seealso [predict_raster()], [mil_roc()]
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
@@ -45,7 +48,8 @@ pd_far <- function(map, points, halo, ..., unit = c("m2", "ha", "km2", "pixel"))
   if (missing(points) || missing(halo)) stop_fumi("`points` and `halo` must both be given.")
   check_map(map, "map")
   if (terra::nlyr(map) != 1)
-    stop_fumi("`map` must have one layer of scores, not ", terra::nlyr(map), ".", class = "dimension")
+    stop_fumi("`map` must have one layer of scores, not ", terra::nlyr(map), ".",
+              class = "dimension")
   points <- check_map_points(points, map)
   halo <- check_number(halo, "halo", min = 0)
   unit <- check_choice(unit, c("m2", "ha", "km2", "pixel"), "unit")
@@ -54,17 +58,19 @@ pd_far <- function(map, points, halo, ..., unit = c("m2", "ha", "km2", "pixel"))
   near <- halo_cells(map, points, halo)
   best <- vapply(near, function(cell) max(score[cell], -Inf, na.rm = TRUE), 0)
   if (any(best == -Inf))
-    warn_fumi("`points` without a score within `halo` count as not found: ", enumerate(which(best == -Inf)), ".",
-              class = "points")
+    warn_fumi("`points` without a score within `halo` count as not found: ",
+              enumerate(which(best == -Inf)), ".", class = "points")
   outside <- sort(score[setdiff(seq_along(score), unlist(near))])
   if (!length(outside))
-    stop_fumi("`halo` must leave pixels where there is no target, but ", format(halo), " leaves none with a score.")
+    stop_fumi("`halo` must leave pixels where there is no target, but ", format(halo),
+              " leaves none with a score.")
   area <- length(outside) * pixel_area(map, unit)
   threshold <- sort(unique(best[best > -Inf]), decreasing = TRUE)
   alarms <- length(outside) - findInterval(threshold, outside, left.open = TRUE)
   curve <- data.frame(threshold = threshold, pd = vapply(threshold, function(t) mean(best >= t), 0),
                       false_alarms = alarms, far = alarms / area)
-  structure(list(curve = curve, n_targets = length(best), area = area, unit = unit, halo = halo), class = "pd_far")
+  structure(list(curve = curve, n_targets = length(best), area = area, unit = unit, halo = halo),
+            class = "pd_far")
 }
 
 pixel_area <- function(map, unit) {
@@ -77,7 +83,8 @@ pixel_area <- function(map, unit) {
 #' @rdname pd_far
 #' @export
 pd_at <- function(x, far) {
-  if (!inherits(x, "pd_far")) stop_fumi("`x` must be what `pd_far()` returned, not ", describe(x), ".", class = "type")
+  if (!inherits(x, "pd_far"))
+    stop_fumi("`x` must be what `pd_far()` returned, not ", describe(x), ".", class = "type")
   if (!is.numeric(far) || length(far) == 0 || anyNA(far) || any(far < 0))
     stop_fumi("`far` must be numbers >= 0, not ", describe(far), ".")
   # In counts of false alarms, as tpr_at() does.
@@ -88,11 +95,11 @@ pd_at <- function(x, far) {
 #' @export
 print.pd_far <- function(x, ...) {
   last <- x$curve[nrow(x$curve), ]
-  cat("Detection of ", x$n_targets, " targets; ", format(x$area, big.mark = ",", digits = 4), " ", x$unit,
-      if (x$unit == "pixel" && x$area != 1) "s", " outside of their haloes\n", sep = "")
+  cat("Detection of ", x$n_targets, " targets; ", format(x$area, big.mark = ",", digits = 4), " ",
+      x$unit, if (x$unit == "pixel" && x$area != 1) "s", " outside of their haloes\n", sep = "")
   cat("PD ", format(pd_at(x, 0), digits = 3), " without a false alarm", if (nrow(x$curve)) c(
-    "; PD ", format(last$pd, digits = 3), " with ", last$false_alarms, " (", format(last$far, digits = 3), " per ",
-    x$unit, ")"), "\n", sep = "")
+    "; PD ", format(last$pd, digits = 3), " with ", last$false_alarms, " (",
+    format(last$far, digits = 3), " per ", x$unit, ")"), "\n", sep = "")
   invisible(x)
 }
 
@@ -131,7 +138,8 @@ plot.pd_far <- function(x, ..., labels = NULL, col = NULL, main = NULL) {
   frame <- all$given[!is_curve]
   check_frame(frame)
   unit <- unique(vapply(curves, `[[`, "", "unit"))
-  if (length(unit) > 1) stop_fumi("`...` must be curves of one unit, not ", enumerate(unit), ".", class = "type")
+  if (length(unit) > 1)
+    stop_fumi("`...` must be curves of one unit, not ", enumerate(unit), ".", class = "type")
   if (is.null(labels)) labels <- curve_labels(curves, all$written[is_curve])
   if (is.null(frame$xlim)) frame$xlim <- far_limits(curves, frame$log)
   areas <- sprintf("NAUC %.3f", vapply(curves, nauc, 0, far = frame$xlim[2]))
@@ -139,8 +147,8 @@ plot.pd_far <- function(x, ..., labels = NULL, col = NULL, main = NULL) {
   old <- graphics::par(c("mar", "pty"))
   on.exit(graphics::par(old))
   shrink <- make_room(key$text, "m")
-  area <- switch(unit, m2 = expression("False alarms per " * m^2), km2 = expression("False alarms per " * km^2),
-                 paste("False alarms per", unit))
+  area <- switch(unit, m2 = expression("False alarms per " * m^2),
+                 km2 = expression("False alarms per " * km^2), paste("False alarms per", unit))
   start <- list(x = NA, type = "n", ylim = c(0, 1), main = main, las = 1, xlab = area,
                 ylab = "Probability of detection")
   do.call(graphics::plot.default, utils::modifyList(start, frame))
@@ -160,6 +168,6 @@ draw_steps <- function(curve, col, lty) {
   edge <- graphics::par("usr")[1:2]
   edge <- if (graphics::par("xlog")) 10^edge else c(0, edge[2])
   far <- pmax(curve$far, edge[1])
-  graphics::lines(c(edge[1], rep(far, each = 2), max(edge[2], far)), rep(c(0, curve$pd), each = 2), col = col,
-                  lty = lty, lwd = 2)
+  graphics::lines(c(edge[1], rep(far, each = 2), max(edge[2], far)), rep(c(0, curve$pd), each = 2),
+                  col = col, lty = lty, lwd = 2)
 }

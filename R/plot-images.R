@@ -7,13 +7,15 @@ background_colour <- "#0072B2"
 draw_picture <- function(values, image_dim, main = "", frame = "grey70", width = 1,
                          limits = c(-1, 1) * max(abs(values), 1e-300)) {
   m <- matrix(values, image_dim[1], image_dim[2])
-  graphics::image(seq_len(image_dim[2]), seq_len(image_dim[1]), t(m[rev(seq_len(image_dim[1])), , drop = FALSE]),
-                  zlim = limits, col = grDevices::grey(seq(0, 1, length.out = 256)), axes = FALSE, xlab = "", ylab = "",
-                  asp = 1, useRaster = TRUE)
+  graphics::image(seq_len(image_dim[2]), seq_len(image_dim[1]),
+                  t(m[rev(seq_len(image_dim[1])), , drop = FALSE]),
+                  zlim = limits, col = grDevices::grey(seq(0, 1, length.out = 256)), axes = FALSE,
+                  xlab = "", ylab = "", asp = 1, useRaster = TRUE)
   corner <- c(.5, .5, image_dim[2] + .5, image_dim[1] + .5)
   graphics::rect(corner[1], corner[2], corner[3], corner[4], border = frame, lwd = width, xpd = NA)
   wide <- graphics::strwidth(main, "inches") * graphics::par("cex.main")
-  graphics::title(main, line = .25, font.main = 1, col.main = if (frame == "grey70") "grey30" else frame,
+  graphics::title(main, line = .25, font.main = 1,
+                  col.main = if (frame == "grey70") "grey30" else frame,
                   cex.main = graphics::par("cex.main") * min(1, .97 * graphics::par("pin")[1] / max(wide, 1e-9)))
 }
 
@@ -40,7 +42,9 @@ picture_grid <- function(group, draw, n_col = NULL, main = NULL) {
 # Curves instead of pictures, when an instance is no image.
 draw_feature_curves <- function(x, colour, main, ylab = "") {
   shade <- grDevices::adjustcolor(rep_len(colour, ncol(x)), alpha.f = if (ncol(x) > 8) .5 else .9)
-  graphics::matplot(seq_len(nrow(x)), x, type = if (nrow(x) > 1) "l" else "p", pch = 1, lty = 1, lwd = 1.5,
-                    col = shade, xlab = "feature", ylab = ylab, main = main, font.main = 1, las = 1, bty = "n")
+  graphics::matplot(seq_len(nrow(x)), x, type = if (nrow(x) > 1) "l" else "p", pch = 1, lty = 1,
+                    lwd = 1.5,
+                    col = shade, xlab = "feature", ylab = ylab, main = main, font.main = 1,
+                    las = 1, bty = "n")
   graphics::abline(h = 0, col = "grey85")
 }

@@ -20,7 +20,8 @@ plot.dlfumi <- function(x, what = c("atoms", "objective", "bag"), ..., new_data 
   what <- check_choice(what, c("atoms", "objective", "bag"), "what")
   if (what != "bag") check_dots_empty(..., known = names(formals()))
   validate_model(x, "x")
-  switch(what, atoms = plot_atoms(x), objective = plot_objective(x), bag = plot_bag(x, new_data, bag, ...))
+  switch(what, atoms = plot_atoms(x), objective = plot_objective(x),
+         bag = plot_bag(x, new_data, bag, ...))
   invisible(x)
 }
 
@@ -30,13 +31,14 @@ plot_atoms <- function(x) {
     old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4, 2, 1))
     on.exit(graphics::par(old))
     draw_feature_curves(x$dictionary[, target, drop = FALSE], target_colour, "target atoms")
-    return(draw_feature_curves(x$dictionary[, !target, drop = FALSE], background_colour, "background atoms"))
+    return(draw_feature_curves(x$dictionary[, !target, drop = FALSE], background_colour,
+                               "background atoms"))
   }
   name <- sub("([a-z])([0-9])", "\\1 \\2", colnames(x$dictionary))
   if (length(name) > 60) name <- sub("background ", "", name)
   draw <- lapply(seq_along(target), function(k) function()
-    draw_picture(x$dictionary[, k], x$image_dim, name[k], if (target[k]) target_colour else "grey70",
-                 if (target[k]) 2.5 else 1))
+    draw_picture(x$dictionary[, k], x$image_dim, name[k],
+                 if (target[k]) target_colour else "grey70", if (target[k]) 2.5 else 1))
   picture_grid(target, draw)
 }
 
@@ -47,7 +49,8 @@ plot_objective <- function(x) {
               call = rlang::caller_env())
   best <- x$objective
   graphics::plot(range(path$iteration), range(path$objective), type = "n", xlab = "iteration",
-                 ylab = "objective", las = 1, bty = "n", main = "Objective by iteration", font.main = 1)
+                 ylab = "objective", las = 1, bty = "n", main = "Objective by iteration",
+                 font.main = 1)
   for (part in split(path, path$start))
     graphics::lines(part$iteration, part$objective, col = "grey75")
   graphics::lines(best$iteration, best$objective, type = if (nrow(best) < 2) "p" else "l", lwd = 2,
@@ -76,14 +79,15 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   limits <- range(instances)
   draw <- lapply(rank, function(i) function()
     draw_picture(instances[i, ], x$image_dim, format(score[i], digits = 3),
-                 if (score[i] > cut) target_colour else "grey70", if (score[i] > cut) 2.5 else 1, limits))
+                 if (score[i] > cut) target_colour else "grey70", if (score[i] > cut) 2.5
+                 else 1, limits))
   picture_grid(rep(1, length(rank)), draw, main = title)
 }
 
 #' Plot bags
 #'
-#' Shows the first instances of some bags: as pictures (one row per bag) if instances are images, else
-#' as curves.
+#' Shows the first instances of some bags: as pictures (one row per bag) if instances are images,
+#' else as curves.
 #'
 #' @param x [bags()].
 #' @param n_bags,n_instances how many bags of each label, and how many instances of each, to show.

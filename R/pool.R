@@ -3,21 +3,24 @@
 #' @param score scores or probabilities, one per instance.
 #' @param bag bag ids, one per instance.
 #' @param pool `"max"`, `"mean"`, `"lse"` (log of the mean of exponentials, a smooth
-#'   maximum), `"top"` (see below), or `"noisy-or"`, \eqn{1 - \prod (1 - p)}, for probabilities only.
+#'   maximum), `"top"` (see below), or `"noisy-or"`, \eqn{1 - \prod (1 - p)}, for probabilities
+#'   only.
 #' @return A numeric vector with one value per bag, named by the bags in the order of their
 #'   first appearance.
 #' @section Bags of different sizes:
-#' The largest of many scores is larger than the largest of few, whatever they are scores of, and so is their `"noisy-or"`.
-#' Where positive bags have 4 instances and negative bags 20, scores that are pure noise have an AUC of 0.17 after
-#' `"max"`; with the sizes the other way round, 0.83. That is right where a bag's label depends on its size in the same
-#' way, as the number of chances to hold a target. It is wrong where sizes differ for other reasons, for
-#' example because negative bags were cut larger.
+#' The largest of many scores is larger than the largest of few, whatever they are scores of, and
+#' so is their `"noisy-or"`. Where positive bags have 4 instances and negative bags 20, scores that
+#' are pure noise have an AUC of 0.17 after `"max"`; with the sizes the other way round, 0.83. That
+#' is right where a bag's label depends on its size in the same way, as the number of chances to
+#' hold a target. It is wrong where sizes differ for other reasons, for example because negative
+#' bags were cut larger.
 #'
-#' `"top"` is not fooled by sizes: it is the largest of 4 scores drawn from the bag without replacement, in the mean over
-#' all such draws (in a bag of up to 4 instances, the largest). Its expectation does not depend on the size of the
-#' bag. It is a weighted mean of the upper scores: a single target among 20 instances has a fifth of the weight that
-#' it has among 4, so with bags of one size `"max"` finds rare targets better. Bags of fewer than 4 instances have lower
-#' scores. `"mean"` is not fooled either, and gives a single target even less weight.
+#' `"top"` is not fooled by sizes: it is the largest of 4 scores drawn from the bag without
+#' replacement, in the mean over all such draws (in a bag of up to 4 instances, the largest). Its
+#' expectation does not depend on the size of the bag. It is a weighted mean of the upper scores: a
+#' single target among 20 instances has a fifth of the weight that it has among 4, so with bags of
+#' one size `"max"` finds rare targets better. Bags of fewer than 4 instances have lower scores.
+#' `"mean"` is not fooled either, and gives a single target even less weight.
 #' @examples
 #' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"))
 #' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"), "noisy-or")
@@ -25,11 +28,12 @@
 pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or", "top")) {
   pool <- check_choice(pool, c("max", "mean", "lse", "noisy-or", "top"), "pool")
   if (!is.numeric(score)) stop_fumi("`score` must be numeric, not ", describe(score), ".")
-  if (anyNA(bag)) stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)), " instances.",
+  if (anyNA(bag))
+    stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)), " instances.",
                             class = "nonfinite")
   if (length(score) != length(bag))
-    stop_fumi("`score` and `bag` must have one value per instance each, not ", length(score), " and ",
-              length(bag), " values.")
+    stop_fumi("`score` and `bag` must have one value per instance each, not ", length(score),
+              " and ", length(bag), " values.")
   if (pool == "noisy-or" && any(score < 0 | score > 1, na.rm = TRUE))
     stop_fumi("`score` must be probabilities between 0 and 1 for `pool = \"noisy-or\"`, but it goes from ",
               paste(signif(range(score, na.rm = TRUE), 3), collapse = " to "), ".", class = "pool")
@@ -40,7 +44,8 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or", "to
 
 # The same for bags given as whole numbers from 1 to their number, without checks or names.
 pool_codes <- function(score, code, pool = "max") {
-  bags <- structure(as.integer(code), levels = as.character(seq_len(max(code, 0))), class = "factor")
+  bags <- structure(as.integer(code), levels = as.character(seq_len(max(code, 0))),
+                    class = "factor")
   unname(vapply(split(score, bags), poolers[[pool]], 0))
 }
 
@@ -56,6 +61,7 @@ mean_of_best <- function(s, draws = 4) {
   n <- length(s)
   if (n <= draws || anyNA(s)) return(max(s))
   rank <- draws:n
-  best <- exp(lchoose(rank - 1, draws - 1) - lchoose(n, draws))      # probability that the largest has this rank
+  # probability that the largest has this rank
+  best <- exp(lchoose(rank - 1, draws - 1) - lchoose(n, draws))
   sum(best * sort(s)[rank])
 }

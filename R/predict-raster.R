@@ -2,28 +2,28 @@
 
 #' A map of predictions
 #'
-#' Scores each pixel of a raster and returns a raster on the same map. The raster is read, scored and written a few
-#' rows at a time, so that neither it nor the map needs to fit into memory. `predict(object, new_data)` with a
-#' raster comes here. It needs the package terra.
+#' Scores each pixel of a raster and returns a raster on the same map. The raster is read, scored
+#' and written a few rows at a time, so that neither it nor the map needs to fit into memory.
+#' `predict(object, new_data)` with a raster comes here. It needs the package terra.
 #'
-#' A pixel is scored by its own bands only, so that the map holds what [predict.mil_model()] says of the same
-#' pixels. A pixel with a band that is missing or infinite is missing in the map. Layers are matched with the
-#' features of the fit by name, if it has names.
+#' A pixel is scored by its own bands only, so that the map holds what [predict.mil_model()] says
+#' of the same pixels. A pixel with a band that is missing or infinite is missing in the map.
+#' Layers are matched with the features of the fit by name, if it has names.
 #'
 #' @inheritParams predict.mil_model
 #' @param object a fitted model.
 #' @param new_data a `SpatRaster` of terra, one layer a feature.
-#' @param filename the file for the map, such as `"map.tif"`; by default terra keeps it in memory, or in a
-#'   temporary file if it is large.
+#' @param filename the file for the map, such as `"map.tif"`; by default terra keeps it in memory,
+#'   or in a temporary file if it is large.
 #' @param ... passed on to [predict.mil_model()].
 #' @param overwrite may a file of that name be replaced?
-#' @param datatype how `filename` stores numbers, as in `terra::writeRaster()`: by default as they are; `"FLT4S"`
-#'   takes half the space.
+#' @param datatype how `filename` stores numbers, as in `terra::writeRaster()`: by default as they
+#'   are; `"FLT4S"` takes half the space.
 #' @param rows how many rows of the raster are scored at a time; by default as many as 16 MB hold.
 #' @param progress show a progress bar.
-#' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer `score`, `prob` (of
-#'   the positive class), `weight` or `class` (0 and 1, with the classes as categories), or one layer per atom or feature
-#'   for `"codes"` and `"reconstruction"`.
+#' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer
+#'   `score`, `prob` (of the positive class), `weight` or `class` (0 and 1, with the classes as
+#'   categories), or one layer per atom or feature for `"codes"` and `"reconstruction"`.
 #' @seealso [bags.SpatRaster()], [pd_far()]
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
@@ -36,7 +36,8 @@
 #' all.equal(terra::values(map)[, "score"], predict(fit, b)$.score)
 #' @export
 predict_raster <- function(object, new_data, filename = "",
-                           type = c("score", "class", "prob", "weight", "codes", "reconstruction"), ..., threshold = NULL,
+                           type = c("score", "class", "prob", "weight", "codes", "reconstruction"),
+                           ..., threshold = NULL,
                            overwrite = FALSE, datatype = "FLT8S", rows = NULL,
                            progress = getOption("fumi.progress", interactive())) {
   type <- check_choice(type, prediction_types, "type")
@@ -46,22 +47,26 @@ predict_raster <- function(object, new_data, filename = "",
   rows <- if (is.null(rows)) block_rows(new_data) else check_count(rows, "rows")
   progress <- check_flag(progress, "progress")
   score <- function(x) map_values(predict(object, x, type = type, ..., threshold = threshold), type)
-  # The scores of no pixel tell a mistake in the arguments before a file is begun, and name the layers.
+  # The scores of no pixel tell a mistake in the arguments before a file is begun, and name the
+  # layers.
   none <- matrix(0, 0, terra::nlyr(new_data), dimnames = list(NULL, names(new_data)))
   map <- terra::rast(new_data, nlyrs = ncol(score(none)), names = colnames(score(none)))
   if (type == "class") levels(map) <- data.frame(value = 0:1, class = object$classes)
-  write_map(map, new_data, score, filename, overwrite, if (type == "class") "INT1U" else datatype, rows, progress)
+  write_map(map, new_data, score, filename, overwrite, if (type == "class") "INT1U" else datatype,
+            rows, progress)
 }
 
 check_new_file <- function(filename, x, overwrite, call = rlang::caller_env()) {
   if (!rlang::is_string(filename))
-    stop_fumi("`filename` must be the name of a file, not ", describe(filename), ".", class = "file", call = call)
+    stop_fumi("`filename` must be the name of a file, not ", describe(filename), ".",
+              class = "file", call = call)
   if (!nzchar(filename) || !file.exists(filename)) return(invisible())
   if (!overwrite)
-    stop_fumi("`filename` must be new unless `overwrite = TRUE`, but ", basename(filename), " exists.", class = "file",
-              call = call)
+    stop_fumi("`filename` must be new unless `overwrite = TRUE`, but ", basename(filename),
+              " exists.", class = "file", call = call)
   if (normalizePath(filename) %in% normalizePath(terra::sources(x), mustWork = FALSE))
-    stop_fumi("`filename` must not be a file of `new_data`, but it is.", class = "file", call = call)
+    stop_fumi("`filename` must not be a file of `new_data`, but it is.", class = "file",
+              call = call)
 }
 
 # Predictions as a matrix with one row per pixel and one named column per layer.

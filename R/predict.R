@@ -1,39 +1,42 @@
-# Predictions, the same for every method: new data in, scores from `score_instances()` or `score_bags()`, classes and
-# probabilities from the calibration.
+# Predictions, the same for every method: new data in, scores from `score_instances()` or
+# `score_bags()`, classes and probabilities from the calibration.
 
 #' Predictions for instances and bags
 #'
 #' @param object a fitted model, such as one made by [dlfumi()].
 #' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row per
 #'   instance), a list of matrices (one per bag), or an array of images. Columns are matched
-#'   by name if the training data had names; columns that were not there are ignored. For a raster of terra,
-#'   [predict_raster()] makes a map.
+#'   by name if the training data had names; columns that were not there are ignored. For a raster
+#'   of terra, [predict_raster()] makes a map.
 #' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
-#'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the class whose side of the
-#'   threshold the score is on. `"prob"`: the probability of each class, by the calibration of the fit: that a bag is
-#'   positive, or that an instance is a target; see [mil_calibrate()] for what it means. `"weight"`: for DL-FUMI
-#'   the weight of the E-step, eq. 6, which is no probability of a target. `"codes"`: a matrix,
-#'   instances x atoms. `"reconstruction"`: a matrix, instances x features, on the scale of
-#'   the data given.
+#'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the
+#'   class whose side of the threshold the score is on. `"prob"`: the probability of each class, by
+#'   the calibration of the fit: that a bag is positive, or that an instance is a target; see
+#'   [mil_calibrate()] for what it means. `"weight"`: for DL-FUMI the weight of the E-step, eq. 6,
+#'   which is no probability of a target. `"codes"`: a matrix, instances x atoms.
+#'   `"reconstruction"`: a matrix, instances x features, on the scale of the data given.
 #' @param level one row per instance, or one row per bag.
 #' @param ... for DL-FUMI: `coding = c("joint", "separate")`, whether the background part of
 #'   eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
 #'   `detector = c("confidence", "subace")`, eq. 7 or the adaptive subspace detector
 #'   [sub_ace()] with the target atoms; `background =`, the background instances
-#'   ([bags()]: those of the negative bags) or [background_stats()] for the latter; `coding_steps =`, a fixed number of gradient steps
-#'   instead of codes computed to convergence.
-#' @param bag bag ids for data that don't carry them: a vector, or the name of a column; by default the column `bag` of a
-#'   data frame, unless it is a feature.
-#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. By default the method says
-#'   how it scores a bag: [miles()], [dmil()], [diverse_density()] and [mmdl()] with `bag_route = TRUE` have a
-#'   function of bags, all others take the largest score, which tends to be larger the more instances a bag has: where
-#'   sizes differ, `"top"` is not misled. `"noisy-or"` is for probabilities: it pools those of the instances.
-#' @param threshold the score above which an instance or bag is called positive; by default that of the calibration.
-#' @return For `"score"`, `"class"`, `"prob"` and `"weight"` a data frame: one row per instance, in the order given, with
-#'   `.bag` and `.instance`, the number of the instance in the data given; or one row per bag, in the order
-#'   in which the bags first appear, with `.bag`. Then `.score`, `.pred_class`, one column `.pred_<class>` for
-#'   each class, or `.weight`. A class is positive where the probability is above that of the threshold. For `"codes"` and
-#'   `"reconstruction"` a matrix.
+#'   ([bags()]: those of the negative bags) or [background_stats()] for the latter;
+#'   `coding_steps =`, a fixed number of gradient steps instead of codes computed to convergence.
+#' @param bag bag ids for data that don't carry them: a vector, or the name of a column; by default
+#'   the column `bag` of a data frame, unless it is a feature.
+#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. By
+#'   default the method says how it scores a bag: [miles()], [dmil()], [diverse_density()] and
+#'   [mmdl()] with `bag_route = TRUE` have a function of bags, all others take the largest score,
+#'   which tends to be larger the more instances a bag has: where sizes differ, `"top"` is not
+#'   misled. `"noisy-or"` is for probabilities: it pools those of the instances.
+#' @param threshold the score above which an instance or bag is called positive; by default that of
+#'   the calibration.
+#' @return For `"score"`, `"class"`, `"prob"` and `"weight"` a data frame: one row per instance, in
+#'   the order given, with `.bag` and `.instance`, the number of the instance in the data given; or
+#'   one row per bag, in the order in which the bags first appear, with `.bag`. Then `.score`,
+#'   `.pred_class`, one column `.pred_<class>` for each class, or `.weight`. A class is positive
+#'   where the probability is above that of the threshold. For `"codes"` and `"reconstruction"` a
+#'   matrix.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20)
@@ -44,12 +47,14 @@
 #' predict(fit, as.matrix(b)[1:2, ], type = "codes")
 #' @export
 predict.mil_model <- function(object, new_data,
-                              type = c("score", "class", "prob", "weight", "codes", "reconstruction"),
+                              type = c("score", "class", "prob", "weight", "codes",
+                                       "reconstruction"),
                               level = c("instance", "bag"), ..., bag = NULL, pool = NULL,
                               threshold = NULL) {
   type <- check_choice(type, prediction_types, "type")
   level <- check_choice(level, c("instance", "bag"), "level")
-  if (missing(new_data) && length(...names())) stop_unknown(...names()[1], "new_data", rlang::current_env())
+  if (missing(new_data) && length(...names()))
+    stop_unknown(...names()[1], "new_data", rlang::current_env())
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   if (!is.null(pool)) pool <- check_choice(pool, names(poolers), "pool")
@@ -80,7 +85,8 @@ predict.mil_model <- function(object, new_data,
 
 prediction_types <- c("score", "class", "prob", "weight", "codes", "reconstruction")
 
-# Both columns of probabilities; a value is a score, or a probability already if it is pooled by noisy-or.
+# Both columns of probabilities; a value is a score, or a probability already if it is pooled by
+# noisy-or.
 probability_columns <- function(object, value, level, pool, dots, call = rlang::caller_env()) {
   pooled <- level == "bag" && identical(pool, "noisy-or")
   p <- if (pooled) value else model_probability(object, value, level, pool, dots, call)
@@ -89,8 +95,8 @@ probability_columns <- function(object, value, level, pool, dots, call = rlang::
 
 # ---- scores ----------------------------------------------------------------------------
 
-# What all scores go through: the rows of a prediction, the score (or for `type = "weight"` the weight) of each, and
-# the data that they are of.
+# What all scores go through: the rows of a prediction, the score (or for `type = "weight"` the
+# weight) of each, and the data that they are of.
 scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::caller_env()) {
   in_parts <- inherits(new_data, "bag_shards")
   new <- if (in_parts) new_data else forge(object, new_data, bag, call)
@@ -101,16 +107,18 @@ scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::
   }
   if (level == "instance") {
     value <- instances(if (type == "weight") weight_instances else score_instances)
-    return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)), value = unname(value),
-                new = new))
+    return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)),
+                value = unname(value), new = new))
   }
   if (anyNA(ids) && length(ids))
-    stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.", class = "no_bag", call = call)
+    stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
+              class = "no_bag", call = call)
   if (is.null(pool)) pool <- calibration_of(object)$pool
   rows <- data.frame(.bag = unique(as.character(ids)))
   code <- match(ids, rows$.bag)
   value <- if (!length(ids)) numeric()
-           else if (!is.null(pool)) pool_instances(object, instances(), code, pool, type, list(...), call)
+           else if (!is.null(pool))
+             pool_instances(object, instances(), code, pool, type, list(...), call)
            else if (!has_bag_function(object)) pool_codes(instances(), code)
            else if (in_parts) score_bags_in_parts(object, new, list(...), call)
            else with_call(score_bags, object, new$x, code[new$order], ..., .call = call)

@@ -6,21 +6,26 @@
 #'
 #' @section Formats:
 #' \describe{
-#'   \item{`"csv"`}{one row per instance with columns `bag`, `label`, `truth` (if known), and one for each feature}
-#'   \item{`"svm"`}{one line per instance, `instance:bag:label index:value index:value ...`, with features that are 0 left
-#'     out: the format in which Andrews et al. (2002) gave their fox, tiger and elephant; text after `#` is ignored}
-#'   \item{`"arff"`}{relational ARFF of Weka: one row per bag, with its id, a relational attribute that holds its instances,
-#'     and its class, of which the second value declared is the positive one}
-#'   \item{`"images"`}{a folder with a folder for each of the two labels, in each a folder for each bag, in each the images
-#'     of that bag (PNG or JPEG, all of one size; colours are averaged to grey). It needs the package png or jpeg and is
-#'     read only}
-#'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a matrix (`X`) with one
-#'     column an instance, a label for each (`labels_bag` or `labels`) and if possible the number of its bag
-#'     (`bag_number`), as the authors' code of FUMI has it; or a cell array (`dataBags`) of matrices with one row an
-#'     instance, one per bag, and a label for each, as that of MI-ACE has it. A matrix whose rows are as many as the
-#'     labels and whose columns are not is taken to have instances in rows. Without bag numbers, which FUMI does not
-#'     need, each run of equal labels becomes one bag, with a warning. `labels_point` is the truth. The first of
-#'     these layouts is written, without the names of features; bags whose ids are no whole numbers are numbered}
+#'   \item{`"csv"`}{one row per instance with columns `bag`, `label`, `truth` (if known), and one
+#'     for each feature}
+#'   \item{`"svm"`}{one line per instance, `instance:bag:label index:value index:value ...`, with
+#'     features that are 0 left out: the format in which Andrews et al. (2002) gave their fox,
+#'     tiger and elephant; text after `#` is ignored}
+#'   \item{`"arff"`}{relational ARFF of Weka: one row per bag, with its id, a relational attribute
+#'     that holds its instances, and its class, of which the second value declared is the positive
+#'     one}
+#'   \item{`"images"`}{a folder with a folder for each of the two labels, in each a folder for each
+#'     bag, in each the images of that bag (PNG or JPEG, all of one size; colours are averaged to
+#'     grey). It needs the package png or jpeg and is read only}
+#'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a
+#'     matrix (`X`) with one column an instance, a label for each (`labels_bag` or `labels`) and if
+#'     possible the number of its bag (`bag_number`), as the authors' code of FUMI has it; or a
+#'     cell array (`dataBags`) of matrices with one row an instance, one per bag, and a label for
+#'     each, as that of MI-ACE has it. A matrix whose rows are as many as the labels and whose
+#'     columns are not is taken to have instances in rows. Without bag numbers, which FUMI does not
+#'     need, each run of equal labels becomes one bag, with a warning. `labels_point` is the truth.
+#'     The first of these layouts is written, without the names of features; bags whose ids are no
+#'     whole numbers are numbered}
 #' }
 #' Numbers are written as text with up to 17 digits, so that they come back as they were.
 #'
@@ -28,9 +33,11 @@
 #' @param format one of the above; by default by the ending of `file`.
 #' @param x [bags()].
 #' @param positive,image_dim as in [bags()].
-#' @param bag,label for `"csv"` and `"mat"`: the names of the columns or variables, if they are others.
+#' @param bag,label for `"csv"` and `"mat"`: the names of the columns or variables, if they are
+#'   others.
 #' @param data for `"mat"`: the name of the variable with the instances, if it is another.
-#' @param sparse for `"svm"`: whether to keep the features in a sparse matrix, which needs the package Matrix; see [bags()].
+#' @param sparse for `"svm"`: whether to keep the features in a sparse matrix, which needs the
+#'   package Matrix; see [bags()].
 #' @param ... nothing: an unknown argument is an error.
 #' @return `read_bags()`: [bags()]. `write_bags()`: the bags, invisibly.
 #' @examples
@@ -42,17 +49,20 @@
 #' read_bags(file)
 #' unlink(file)
 #' @export
-read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NULL, bag = NULL, label = NULL,
-                      data = NULL, sparse = FALSE) {
+read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NULL, bag = NULL,
+                      label = NULL, data = NULL, sparse = FALSE) {
   check_dots_empty(..., known = names(formals()))
   if (!rlang::is_string(file) || !file.exists(file))
-    stop_fumi("`file` must be a file or folder that exists, not ", describe(file), ".", class = "file")
+    stop_fumi("`file` must be a file or folder that exists, not ", describe(file), ".",
+              class = "file")
   format <- check_format(file, format, c("csv", "svm", "arff", "mat", "images"))
   sparse <- check_flag(sparse, "sparse")
-  if (sparse && format != "svm") stop_fumi("`sparse` must be FALSE for all formats but \"svm\", not TRUE for \"", format, "\".")
+  if (sparse && format != "svm")
+    stop_fumi("`sparse` must be FALSE for all formats but \"svm\", not TRUE for \"", format, "\".")
   switch(format, csv = read_bags_csv(file, bag, label, positive, image_dim),
          mat = read_bags_mat(file, data, bag, label, positive, image_dim),
-         svm = read_bags_svm(file, positive, image_dim, sparse), arff = read_bags_arff(file, positive, image_dim),
+         svm = read_bags_svm(file, positive, image_dim, sparse),
+         arff = read_bags_arff(file, positive, image_dim),
          images = read_bags_images(file, positive))
 }
 
@@ -61,7 +71,8 @@ read_bags <- function(file, format = NULL, ..., positive = NULL, image_dim = NUL
 write_bags <- function(x, file, format = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   if (!inherits(x, "bags")) stop_fumi("`x` must be bags, not ", describe(x), ".", class = "type")
-  if (!rlang::is_string(file)) stop_fumi("`file` must be the name of a file, not ", describe(file), ".", class = "file")
+  if (!rlang::is_string(file))
+    stop_fumi("`file` must be the name of a file, not ", describe(file), ".", class = "file")
   format <- check_format(file, format, c("csv", "svm", "arff", "mat"))
   if (format == "mat") {
     write_bags_mat(x, file)
@@ -73,7 +84,8 @@ write_bags <- function(x, file, format = NULL, ...) {
 }
 
 check_format <- function(file, format, choices, call = rlang::caller_env()) {
-  if (is.null(format)) format <- if (dir.exists(file)) "images" else tolower(sub(".*\\.", "", basename(file)))
+  if (is.null(format)) format <- if (dir.exists(file)) "images"
+  else tolower(sub(".*\\.", "", basename(file)))
   check_choice(format, choices, "format", call = call)
 }
 
@@ -84,15 +96,17 @@ exact_text <- function(x) {
 }
 
 bad_file <- function(file, ..., call = rlang::caller_env(2)) {
-  stop_fumi("`file` must be ", ..., ", but ", basename(file), " is not.", class = "file", call = call)
+  stop_fumi("`file` must be ", ..., ", but ", basename(file), " is not.", class = "file",
+            call = call)
 }
 
-# ---- csv -------------------------------------------------------------------------------------------
+# ---- csv ------------------------------------------------------------------------------------
 
 csv_lines <- function(x) {
   d <- as.data.frame(x)
   d[vapply(d, is.double, NA)] <- lapply(d[vapply(d, is.double, NA)], exact_text)
-  quoted <- function(text) ifelse(grepl("[\",\n\r]|^\\s|\\s$", text), paste0("\"", gsub("\"", "\"\"", text), "\""), text)
+  quoted <- function(text) ifelse(grepl("[\",\n\r]|^\\s|\\s$", text),
+                                  paste0("\"", gsub("\"", "\"\"", text), "\""), text)
   d[] <- lapply(d, function(column) quoted(as.character(column)))
   c(paste(quoted(names(d)), collapse = ","), do.call(paste, c(unname(d), sep = ",")))
 }
@@ -100,30 +114,34 @@ csv_lines <- function(x) {
 read_bags_csv <- function(file, bag, label, positive, image_dim) {
   if (is.null(bag)) bag <- "bag"
   if (is.null(label)) label <- "label"
-  d <- tryCatch(utils::read.csv(file, check.names = FALSE, colClasses = "character", na.strings = "NA", strip.white = FALSE),
+  d <- tryCatch(utils::read.csv(file, check.names = FALSE, colClasses = "character",
+                                na.strings = "NA", strip.white = FALSE),
                 error = function(e) NULL)
   if (is.null(d) || ncol(d) == 1) bad_file(file, "a table with commas between its columns")
   lacking <- setdiff(c(bag, label), names(d))
   if (length(lacking))
-    stop_fumi("`file` must have the columns `", bag, "` and `", label, "`, but ", basename(file), " has ",
-              enumerate(names(d), 5), did_you_mean(lacking[1], names(d)), ".", class = "file", call = rlang::caller_env())
-  if (any(names(d) == ""))
-    stop_fumi("`file` must have a name for each column, but column ", which(names(d) == "")[1], " of ", basename(file),
-              " has none (row names are left out by `write.csv(row.names = FALSE)`).", class = "file",
+    stop_fumi("`file` must have the columns `", bag, "` and `", label, "`, but ", basename(file),
+              " has ",
+              enumerate(names(d), 5), did_you_mean(lacking[1], names(d)), ".", class = "file",
               call = rlang::caller_env())
+  if (any(names(d) == ""))
+    stop_fumi("`file` must have a name for each column, but column ", which(names(d) == "")[1],
+              " of ", basename(file),
+              " has none (row names are left out by `write.csv(row.names = FALSE)`).",
+              class = "file", call = rlang::caller_env())
   is_id <- names(d) == bag
   d[!is_id] <- lapply(d[!is_id], utils::type.convert, as.is = TRUE)
   bags(d, bag = bag, label = label, positive = positive, image_dim = image_dim)
 }
 
-# ---- svm -------------------------------------------------------------------------------------------
+# ---- svm ------------------------------------------------------------------------------------
 
 svm_lines <- function(x) {
   bag <- in_user_order(x, x$bag)
   id <- gsub("[:#[:space:]]", "_", x$ids)
   if (anyDuplicated(id))
-    stop_fumi("`x` must have bag ids that differ without blanks, `:` and `#` for this format.", class = "file",
-              call = rlang::caller_env())
+    stop_fumi("`x` must have bag ids that differ without blanks, `:` and `#` for this format.",
+              class = "file", call = rlang::caller_env())
   features <- vapply(order(x$order), function(i) {
     v <- x$x[, i]
     used <- which(v != 0 | seq_along(v) == length(v))
@@ -145,19 +163,22 @@ read_bags_svm <- function(file, positive, image_dim, sparse, call = rlang::calle
   if (anyNA(index) || anyNA(value) || any(index < 1))
     bad_file(file, "lines with numbers for `index:value`, counted from 1")
   again <- duplicated((row - 1) * max(index, 1) + index)
-  if (any(again)) bad_file(file, "lines in which each index is once (", index[again][1], " is twice)")
+  if (any(again))
+    bad_file(file, "lines in which each index is once (", index[again][1], " is twice)")
   if (sparse) check_package("Matrix", "for `sparse = TRUE`", call)
   else check_dense(max(index, 1), length(words), "`sparse = FALSE`", call)
-  x <- if (sparse) Matrix::sparseMatrix(row, index, x = value, dims = c(length(words), max(index, 1)))
+  x <- if (sparse) Matrix::sparseMatrix(row, index, x = value,
+                                        dims = c(length(words), max(index, 1)))
        else replace(matrix(0, length(words), max(index, 1)), cbind(row, index), value)
   label <- utils::type.convert(vapply(head, `[`, "", 3), as.is = TRUE)
   bags(x, bag = vapply(head, `[`, "", 2), label = label, positive = positive, image_dim = image_dim)
 }
 
-# ---- relational arff -------------------------------------------------------------------------------
+# ---- relational arff ------------------------------------------------------------------------
 
 arff_quote <- function(text) {
-  ifelse(grepl("^[A-Za-z0-9_.-]+$", text), text, paste0("'", gsub("(['\\\\])", "\\\\\\1", text), "'"))
+  ifelse(grepl("^[A-Za-z0-9_.-]+$", text), text,
+         paste0("'", gsub("(['\\\\])", "\\\\\\1", text), "'"))
 }
 
 arff_lines <- function(x) {
@@ -180,19 +201,21 @@ read_bags_arff <- function(file, positive, image_dim) {
   to <- grep("^\\s*@end\\s", header, ignore.case = TRUE)
   if (length(start) != 1 || length(from) != 1 || length(to) != 1)
     bad_file(file, "relational ARFF: a bag id, a relational attribute, and a class")
-  name <- arff_fields(sub("^\\s*@attribute\\s+", "", header[(from + 1):(to - 1)], ignore.case = TRUE), "[:space:]")
+  name <- arff_fields(sub("^\\s*@attribute\\s+", "", header[(from + 1):(to - 1)],
+                          ignore.case = TRUE), "[:space:]")
   classes <- arff_fields(sub(".*\\{(.*)\\}.*", "\\1", utils::tail(header, 1)), ",")[[1]]
   rows <- arff_fields(lines[-seq_len(start)], ",")
   if (!all(lengths(rows) == 3)) bad_file(file, "rows of `id,\"instances\",class`")
   parts <- lapply(rows, function(row) arff_instances(row[2]))
-  if (any(lengths(parts) == 0) || any(vapply(parts, ncol, 1L) != length(name)) || anyNA(unlist(parts)))
+  if (any(lengths(parts) == 0) || any(vapply(parts, ncol, 1L) != length(name)) ||
+      anyNA(unlist(parts)))
     bad_file(file, "bags of instances with ", length(name), " numbers each")
   x <- do.call(rbind, parts)
   colnames(x) <- vapply(name, `[`, "", 1)
   id <- vapply(rows, `[`, "", 1)
   label <- factor(vapply(rows, `[`, "", 3), classes)
-  bags(x, bag = rep(id, vapply(parts, nrow, 1L)), label = rep(label, vapply(parts, nrow, 1L)), positive = positive,
-       image_dim = image_dim)
+  bags(x, bag = rep(id, vapply(parts, nrow, 1L)), label = rep(label, vapply(parts, nrow, 1L)),
+       positive = positive, image_dim = image_dim)
 }
 
 # The fields of each line, without their quotes; what is between quotes is not divided.
@@ -201,7 +224,8 @@ arff_fields <- function(lines, separator) {
   unquote <- function(field) {
     field <- trimws(field)
     quoted <- grepl("^(['\"]).*\\1$", field)
-    field[quoted] <- gsub("\\\\(['\"\\\\])", "\\1", substring(field[quoted], 2, nchar(field[quoted]) - 1))
+    field[quoted] <- gsub("\\\\(['\"\\\\])", "\\1",
+                          substring(field[quoted], 2, nchar(field[quoted]) - 1))
     field
   }
   lapply(regmatches(lines, gregexpr(pattern, lines, perl = TRUE)), function(fields) {
@@ -216,7 +240,7 @@ arff_instances <- function(text) {
   suppressWarnings(matrix(as.numeric(unlist(lines)), length(lines), byrow = TRUE))
 }
 
-# ---- images ----------------------------------------------------------------------------------------
+# ---- images ---------------------------------------------------------------------------------
 
 read_bags_images <- function(file, positive) {
   images <- list.files(file, "\\.(png|jpe?g)$", recursive = TRUE, ignore.case = TRUE)
@@ -226,7 +250,8 @@ read_bags_images <- function(file, positive) {
   size <- vapply(pixels, dim, c(1L, 1L))
   if (any(size != size[, 1])) bad_file(file, "a folder of images of one size")
   label <- utils::type.convert(vapply(place, `[`, "", 1), as.is = TRUE)
-  bags(array(unlist(pixels), c(size[, 1], length(pixels))), bag = dirname(images), label = label, positive = positive)
+  bags(array(unlist(pixels), c(size[, 1], length(pixels))), bag = dirname(images), label = label,
+       positive = positive)
 }
 
 read_image <- function(file) {

@@ -55,7 +55,8 @@ mil_roc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "
 make_roc <- function(score, truth, positive, na, call = rlang::caller_env()) {
   if (!is.numeric(score) || is.object(score))
     stop_fumi("`x` must be numeric scores or a fitted model, not ", describe(score),
-              if (is.data.frame(score) && ".score" %in% names(score)) " (its column `.score` has them)", ".",
+              if (is.data.frame(score) &&
+                  ".score" %in% names(score)) " (its column `.score` has them)", ".",
               class = "type", call = call)
   if (length(truth) != length(score))
     stop_fumi("`truth` must have one value for each of the ", length(score), " scores, not ",
@@ -124,7 +125,8 @@ tpr_at <- function(roc, fpr) {
               else describe(fpr), ".")
   if (inherits(roc, "roc")) return(read_roc(roc, fpr))
   if (!is.list(roc) || length(roc) == 0 || !all(vapply(roc, inherits, NA, "roc")))
-    stop_fumi("`roc` must be an ROC curve or a list of them, not ", describe(roc), ".", class = "type")
+    stop_fumi("`roc` must be an ROC curve or a list of them, not ", describe(roc), ".",
+              class = "type")
   matrix(unlist(lapply(roc, read_roc, fpr), use.names = FALSE), nrow = length(roc), byrow = TRUE,
          dimnames = list(names(roc), format(fpr, trim = TRUE, drop0trailing = TRUE)))
 }
@@ -187,7 +189,8 @@ plot.mil_roc <- function(x, ..., labels = NULL, points = NULL, col = NULL, main 
   curves <- all$given[is_curve]
   check_frame(all$given[!is_curve])
   if (is.null(labels)) labels <- curve_labels(curves, all$written[is_curve])
-  key <- curve_key(curves, labels, paste("AUC", vapply(curves, format_auc, "")), check_points(points), col)
+  key <- curve_key(curves, labels, paste("AUC", vapply(curves, format_auc, "")),
+                   check_points(points), col)
 
   old <- graphics::par(c("mar", "pty"))
   on.exit(graphics::par(old))
@@ -198,8 +201,8 @@ plot.mil_roc <- function(x, ..., labels = NULL, points = NULL, col = NULL, main 
   invisible(curves[[1]])
 }
 
-# The arguments `x` and `...` of a plot of curves, and how they were written. In plot(a = r1, b = r2) R dispatches
-# on the first argument but leaves `x` missing.
+# The arguments `x` and `...` of a plot of curves, and how they were written. In plot(a = r1, b =
+# r2) R dispatches on the first argument but leaves `x` missing.
 plot_arguments <- function(plot = parent.frame()) {
   given <- eval(quote(list(...)), plot)
   written <- eval(quote(as.list(substitute(list(...)))[-1]), plot)
@@ -233,7 +236,8 @@ check_points <- function(points, call = rlang::caller_env()) {
   points
 }
 
-# How each curve, and then each point, is drawn and what the legend says of it: its label, and its area.
+# How each curve, and then each point, is drawn and what the legend says of it: its label, and its
+# area.
 curve_key <- function(curves, labels, areas, points, col, call = rlang::caller_env()) {
   if (!is.character(labels) || length(labels) != length(curves))
     stop_fumi("`labels` must be one name for each of the ", length(curves), " curves, not ",
@@ -288,6 +292,6 @@ draw_curves <- function(curves, key) {
 draw_key <- function(key, shrink) {
   right <- graphics::grconvertX(1, "npc", "inches") + 0.1
   graphics::legend(graphics::grconvertX(right, "inches"), graphics::grconvertY(1, "npc"), key$text,
-                   col = key$col, lty = key$lty, pch = key$pch, pt.cex = 1.4 * shrink, lwd = 2, seg.len = 1.5, y.intersp = 1.3,
-                   bty = "n", cex = shrink, xpd = NA)
+                   col = key$col, lty = key$lty, pch = key$pch, pt.cex = 1.4 * shrink, lwd = 2,
+                   seg.len = 1.5, y.intersp = 1.3, bty = "n", cex = shrink, xpd = NA)
 }

@@ -5,10 +5,11 @@
 #   8 bytes   size of what follows the header, a double
 #   4 bytes   its Adler-32 (RFC 1950), two unsigned integers of 2 bytes
 #
-# and then one value: a byte for its kind, in `saved_kinds`; unless NULL, its length, a double, and its
-# elements: of 4 bytes (logical, integer), of 8 (double), of 1 (raw), values (list), or, of strings,
-# their sizes in 4 bytes each, -1 for NA, and their text in UTF-8. 128 added to the kind announces
-# attributes: a byte for their number, and for each a byte for its name, in `saved_attributes`, and a value.
+# and then one value: a byte for its kind, in `saved_kinds`; unless NULL, its length, a double, and
+# its elements: of 4 bytes (logical, integer), of 8 (double), of 1 (raw), values (list), or, of
+# strings, their sizes in 4 bytes each, -1 for NA, and their text in UTF-8. 128 added to the kind
+# announces attributes: a byte for their number, and for each a byte for its name, in
+# `saved_attributes`, and a value.
 
 file_magic <- as.raw(c(0x89, utf8ToInt("FUMI"), 0x0d, 0x0a, 0x1a))
 file_format <- 1L
@@ -20,16 +21,18 @@ deepest <- 16
 
 #' Save and load a model
 #'
-#' `mil_save()` writes a fitted model to a file, `mil_load()` reads it back, the same to the last bit. The
-#' file is a format of this package that cannot hold code, unlike the files of [saveRDS()] and [save()]:
-#' reading one from somebody else runs nothing of theirs. It carries a checksum, and a file that was
-#' damaged or cut short is refused.
+#' `mil_save()` writes a fitted model to a file, `mil_load()` reads it back, the same to the last
+#' bit. The file is a format of this package that cannot hold code, unlike the files of [saveRDS()]
+#' and [save()]: reading one from somebody else runs nothing of theirs. It carries a checksum, and
+#' a file that was damaged or cut short is refused.
 #'
-#' The file is first written beside its place and then renamed, so a session that is killed leaves the old
-#' file or the new one, whole. A file written by one version of the package is read by all later ones.
+#' The file is first written beside its place and then renamed, so a session that is killed leaves
+#' the old file or the new one, whole. A file written by one version of the package is read by all
+#' later ones.
 #'
-#' `saveRDS()` works for every model too, and is needed for one that holds functions: a `kernel` of your own
-#' in [mi_svm()] or [dmil()], a `classifier` of your own in [sil()], or an `init` of your own in [dlfumi()].
+#' `saveRDS()` works for every model too, and is needed for one that holds functions: a `kernel` of
+#' your own in [mi_svm()] or [dmil()], a `classifier` of your own in [sil()], or an `init` of your
+#' own in [dlfumi()].
 #'
 #' @param object a fitted model, or the object of [one_vs_rest()].
 #' @param file the name of the file.
@@ -73,10 +76,10 @@ check_file_name <- function(file, call = rlang::caller_env()) {
 }
 
 stop_file <- function(file, problem, call)
-  stop_fumi("`file` must be one that `mil_save()` wrote, but ", basename(file), " is none: ", problem, ".",
-            class = "file", call = call)
+  stop_fumi("`file` must be one that `mil_save()` wrote, but ", basename(file), " is none: ",
+            problem, ".", class = "file", call = call)
 
-# ---- the header ------------------------------------------------------------------------------------
+# ---- the header -----------------------------------------------------------------------------
 
 header_bytes <- function(payload) {
   c(file_magic, to_bytes(file_format), to_bytes(as.double(length(payload))), adler32(payload))
@@ -92,7 +95,8 @@ write_whole <- function(file, ..., call = rlang::caller_env()) {
     file.size(beside) == size && file.rename(beside, file)
   }), error = function(e) FALSE)
   if (!isTRUE(written))
-    stop_fumi("`file` must be a place to write to, but ", describe(file), " is none.", class = "file", call = call)
+    stop_fumi("`file` must be a place to write to, but ", describe(file), " is none.",
+              class = "file", call = call)
 }
 
 write_bytes <- function(file, ...) {
@@ -119,46 +123,54 @@ read_model_file <- function(file, call) {
   size <- file.size(file)
   if (is.na(size) || dir.exists(file)) stop_file(file, "there is no such file", call)
   if (size >= 2^31) stop_file(file, "it is larger than 2 GiB", call)
-  con <- tryCatch(suppressWarnings(file(file, "rb")), error = function(e) stop_file(file, "it cannot be read", call))
+  con <- tryCatch(suppressWarnings(file(file, "rb")),
+                  error = function(e) stop_file(file, "it cannot be read", call))
   on.exit(close(con))
   header <- readBin(con, raw(), file_header)
-  if (length(header) < file_header || !identical(header[1:8], file_magic)) stop_file(file, "it begins otherwise", call)
+  if (length(header) < file_header || !identical(header[1:8], file_magic))
+    stop_file(file, "it begins otherwise", call)
   format <- readBin(header[9:12], "integer", endian = "little")
   if (!identical(format, file_format))
-    stop_file(file, paste0("it has format ", format, ", and this version of fumi knows format ", file_format), call)
+    stop_file(file, paste0("it has format ", format, ", and this version of fumi knows format ",
+                           file_format), call)
   announced <- readBin(header[13:20], "double", endian = "little")
   if (!identical(announced, size - file_header))
-    stop_file(file, paste("it has", size - file_header, "bytes after its header, not the", announced, "that it announces"), call)
+    stop_file(file, paste("it has", size - file_header, "bytes after its header, not the",
+                          announced, "that it announces"), call)
   payload <- readBin(con, raw(), announced)
   if (!identical(adler32(payload), header[21:24])) stop_file(file, "its checksum is wrong", call)
   payload
 }
 
-# ---- values to bytes -------------------------------------------------------------------------------
+# ---- values to bytes ------------------------------------------------------------------------
 
 # A nested list of raw vectors; `path` says where in the object x is.
 encode <- function(x, path, depth, call) {
   kind <- match(typeof(x), saved_kinds)
   if (is.na(kind) || isS4(x) || depth > deepest)
-    stop_fumi("`object` must be made of plain vectors and lists to be saved without code, but `", path, "` is ",
-              if (is.na(kind) || isS4(x)) describe(x) else "too deep", ": use `saveRDS()`.", class = "unsaved", call = call)
+    stop_fumi("`object` must be made of plain vectors and lists to be saved without code, but `",
+              path, "` is ",
+              if (is.na(kind) || isS4(x)) describe(x)
+              else "too deep", ": use `saveRDS()`.", class = "unsaved", call = call)
   if (is.null(x)) return(as.raw(0))
   kept <- attributes(x)
   odd <- setdiff(names(kept), saved_attributes)
   if (length(odd))
-    stop_fumi("`object` must have no attributes but ", enumerate(saved_attributes, 6), ", but `", path, "` has ", odd[1],
-              ": use `saveRDS()`.", class = "unsaved", call = call)
+    stop_fumi("`object` must have no attributes but ", enumerate(saved_attributes, 6), ", but `",
+              path, "` has ", odd[1], ": use `saveRDS()`.", class = "unsaved", call = call)
   inner <- function(value, name) encode(value, paste0(path, "$", name), depth + 1, call)
-  attributes <- lapply(names(kept), function(a) list(as.raw(match(a, saved_attributes)), inner(kept[[a]], a)))
-  list(as.raw(kind - 1 + 128 * (length(kept) > 0)), to_bytes(as.double(length(x))), elements(x, inner),
-       if (length(kept)) c(list(as.raw(length(kept))), attributes))
+  attributes <- lapply(names(kept), function(a) list(as.raw(match(a, saved_attributes)),
+                                                     inner(kept[[a]], a)))
+  list(as.raw(kind - 1 + 128 * (length(kept) > 0)), to_bytes(as.double(length(x))),
+       elements(x, inner), if (length(kept)) c(list(as.raw(length(kept))), attributes))
 }
 
 elements <- function(x, inner) {
   name <- if (is.list(x)) rlang::names2(x)
   x <- unclass(x)
   switch(typeof(x),
-         list = lapply(seq_along(x), function(i) inner(x[[i]], if (nzchar(name[i])) name[i] else i)),
+         list = lapply(seq_along(x),
+                       function(i) inner(x[[i]], if (nzchar(name[i])) name[i] else i)),
          character = string_bytes(x),
          raw = as.vector(x),
          logical = to_bytes(as.integer(x)),
@@ -171,9 +183,10 @@ string_bytes <- function(x) {
   list(to_bytes(as.integer(size)), charToRaw(paste(x[!is.na(x)], collapse = "")))
 }
 
-# ---- bytes to values -------------------------------------------------------------------------------
+# ---- bytes to values ------------------------------------------------------------------------
 
-# The value that fills `bytes`. Whatever is wrong is an error, before memory is asked for what is not there.
+# The value that fills `bytes`. Whatever is wrong is an error, before memory is asked for what is
+# not there.
 decode <- function(bytes) {
   con <- rawConnection(bytes)
   on.exit(close(con))
@@ -194,7 +207,8 @@ decode <- function(bytes) {
     n <- doubles(1)
     stopifnot(is.finite(n), n >= 0, n == floor(n), n * element_bytes[[name]] <= left)
     x <- switch(name, logical = as.logical(integers(n)), integer = integers(n), double = doubles(n),
-                character = strings(n), raw = take(n, "raw", 1), list = lapply(seq_len(n), function(i) value(depth + 1)))
+                character = strings(n), raw = take(n, "raw", 1),
+                list = lapply(seq_len(n), function(i) value(depth + 1)))
     if (kind >= 128) attributes(x) <- saved_attribute_list(depth)
     x
   }
@@ -226,4 +240,5 @@ decode <- function(bytes) {
 }
 
 # The classes that a file may give: a class decides which code runs.
-saved_classes <- function() c(names(model_rules), "mil_model", "mil_one_vs_rest", "fumi_background", "data.frame", "factor")
+saved_classes <- function() c(names(model_rules), "mil_model", "mil_one_vs_rest",
+                              "fumi_background", "data.frame", "factor")

@@ -5,19 +5,21 @@
 #' Bags in parts, for more data than memory or more than one machine
 #'
 #' [dlfumi()] takes its data in parts: only the dictionary goes out to a part, and only the sums
-#' \eqn{U = X W'}, \eqn{S = A W'} and the terms of the objective come back, so that the fit is that of
-#' all instances together (to rounding, and to the same bits for any number of workers). Parts are
-#' worked on by workers, if there are more than one: daemons of the package mirai if `mirai::daemons()` has set
-#' some, else those of a [future::plan()]. Else they are worked on one after another in this process.
+#' \eqn{U = X W'}, \eqn{S = A W'} and the terms of the objective come back, so that the fit is that
+#' of all instances together (to rounding, and to the same bits for any number of workers). Parts
+#' are worked on by workers, if there are more than one: daemons of the package mirai if
+#' `mirai::daemons()` has set some, else those of a [future::plan()]. Else they are worked on one
+#' after another in this process.
 #'
 #' @details
 #' A worker loads a part once and keeps it, as long as it gets the same parts again; this process
 #' keeps one part at a time and reads each part in each iteration. The codes (atoms x instances) are
 #' kept in memory, and with workers also in files of `dir`, through which one worker takes over from
 #' another; `dir` and files named by `x` must be there for all workers. A worker that dies ends the
-#' fit with an error of class `fumi_error_worker`, unless it is a daemon that had nothing to do: the others then
-#' take its parts. With `dlfumi_control(batch = )` parts are read in this process, in random order, and two are
-#' held at a time: one for the positive and one for the negative instances of a mini-batch.
+#' fit with an error of class `fumi_error_worker`, unless it is a daemon that had nothing to do:
+#' the others then take its parts. With `dlfumi_control(batch = )` parts are read in this process,
+#' in random order, and two are held at a time: one for the positive and one for the negative
+#' instances of a mini-batch.
 #'
 #' A start `init = "paper"` is made from all instances if they are not more than 1000 or the
 #' largest part, else from a random sample of that size. `combine = "average"` and `keep_background`
@@ -27,8 +29,8 @@
 #'   vector of files, each with [bags()] written by [saveRDS()]; or a list of functions without
 #'   arguments that return [bags()]. Instances of one bag may be in several parts.
 #' @param n number of parts: the number of workers is a good choice.
-#' @param dir directory for the parts of `bags` and for codes, made if it does not exist; the default
-#'   goes with the session. The files of codes go with the fit.
+#' @param dir directory for the parts of `bags` and for codes, made if it does not exist; the
+#'   default goes with the session. The files of codes go with the fit.
 #' @param ... nothing: an unknown argument is an error.
 #' @return An object of class `bag_shards`, for [dlfumi()] and [predict()][predict.mil_model()].
 #' @seealso [dlfumi()], [predict.mil_model()]
@@ -41,19 +43,23 @@
 #' @export
 bag_shards <- function(x, n = 2, ..., dir = tempfile("shards")) {
   check_dots_empty(..., known = names(formals()))
-  if (!rlang::is_string(dir)) stop_fumi("`dir` must be the name of a directory, not ", describe(dir), ".")
+  if (!rlang::is_string(dir))
+    stop_fumi("`dir` must be the name of a directory, not ", describe(dir), ".")
   if (!dir.exists(dir)) dir.create(dir, recursive = TRUE)
   dir <- normalizePath(dir)
-  if (inherits(x, "bags")) x <- write_shards(dense_bags(x, "`bag_shards()`"), check_count(n, "n"), dir)
+  if (inherits(x, "bags"))
+    x <- write_shards(dense_bags(x, "`bag_shards()`"), check_count(n, "n"), dir)
   if (is.character(x)) x <- lapply(x, file_loader)
   if (!is.list(x) || length(x) == 0 || !all(vapply(x, is.function, NA)))
-    stop_fumi("`x` must be bags, names of files, or a list of functions, not ", describe(x), ".", class = "type")
+    stop_fumi("`x` must be bags, names of files, or a list of functions, not ", describe(x), ".",
+              class = "type")
   new_shards(x, dir)
 }
 
 write_shards <- function(b, n, dir, call = rlang::caller_env()) {
   size <- length(b$order)
-  if (n > size) stop_fumi("`n` must be at most the number of instances (", size, "), not ", n, ".", call = call)
+  if (n > size)
+    stop_fumi("`n` must be at most the number of instances (", size, "), not ", n, ".", call = call)
   part <- ceiling(b$order * n / size)
   vapply(seq_len(n), function(i) {
     file <- file.path(dir, paste0("shard-", i, ".rds"))
@@ -65,7 +71,8 @@ write_shards <- function(b, n, dir, call = rlang::caller_env()) {
 file_loader <- function(file) {
   force(file)
   function() {
-    if (!file.exists(file)) stop_fumi("`x` must name files that are there, but ", file, " is not.", call = NULL)
+    if (!file.exists(file))
+      stop_fumi("`x` must name files that are there, but ", file, " is not.", call = NULL)
     readRDS(file)
   }
 }
@@ -88,23 +95,26 @@ new_shards <- function(load, dir, call = rlang::caller_env()) {
   label <- positive[match(ids, bag)]
   mixed <- bag[positive != label[match(bag, ids)]]
   if (length(mixed))
-    stop_fumi("`label` must be the same for all instances of a bag, but bag ", mixed[1], " has both.",
-              class = "label", call = call)
+    stop_fumi("`label` must be the same for all instances of a bag, but bag ", mixed[1],
+              " has both.", class = "label", call = call)
   first <- order(!positive, order)
-  facts <- list(nonzero = Reduce(`|`, lapply(parts, `[[`, "nonzero")), largest = max(all_of("largest")))
+  facts <- list(nonzero = Reduce(`|`, lapply(parts, `[[`, "nonzero")),
+                largest = max(all_of("largest")))
   structure(
     c(shards, facts,
-      list(x = matrix(0, parts[[1]]$n_features, 0, dimnames = if (!is.null(parts[[1]]$features)) list(parts[[1]]$features)),
+      list(x = matrix(0, parts[[1]]$n_features, 0,
+                      dimnames = if (!is.null(parts[[1]]$features)) list(parts[[1]]$features)),
            n_positive = sum(positive), bag = match(bag, ids)[first], ids = ids, label = label,
            classes = parts[[1]]$classes, order = order[first], image_dim = parts[[1]]$image_dim,
-           features = parts[[1]]$features, at = unname(split(order(first), rep(seq_along(size), size))))),
+           features = parts[[1]]$features, at = unname(split(order(first),
+                                                             rep(seq_along(size), size))))),
     class = "bag_shards")
 }
 
 shard_summary <- function(b, ...) {
   c(instance_facts(b),
-    list(n_features = nrow(b$x), features = b$features, classes = b$classes, image_dim = b$image_dim,
-         positive = in_positive(b), bag = b$ids[b$bag], order = b$order))
+    list(n_features = nrow(b$x), features = b$features, classes = b$classes,
+         image_dim = b$image_dim, positive = in_positive(b), bag = b$ids[b$bag], order = b$order))
 }
 
 #' @export
@@ -112,9 +122,10 @@ length.bag_shards <- function(x) length(x$ids)
 
 #' @export
 print.bag_shards <- function(x, ...) {
-  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ", sum(!x$label),
-      " negative (", x$classes[1], ")\n", length(x$bag), " instances of ", nrow(x$x), " features in ",
-      length(x$load), " parts\n", sep = "")
+  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ",
+      sum(!x$label),
+      " negative (", x$classes[1], ")\n", length(x$bag), " instances of ", nrow(x$x),
+      " features in ", length(x$load), " parts\n", sep = "")
   invisible(x)
 }
 
@@ -125,7 +136,7 @@ bags.bag_shards <- function(x, ...) {
   x
 }
 
-# ---- work on parts ---------------------------------------------------------------------------------
+# ---- work on parts --------------------------------------------------------------------------
 
 # f(bags of the part, its number, args) for each part. Workers get as many parts each, the same ones
 # in each call while all of them are idle when it begins.
@@ -134,8 +145,8 @@ map_shards <- function(shards, f, args = list(), call = rlang::caller_env()) {
   workers <- min(n_workers(), n)
   share <- unname(split(seq_len(n), sort(rep_len(seq_len(workers), n))))
   tasks <- lapply(share, function(numbers)
-    list(name = paste("part", numbers[1]), numbers = numbers, load = shards$load[numbers], key = shards$key,
-         keep = if (workers > 1) length(numbers) else 1, f = f, args = args))
+    list(name = paste("part", numbers[1]), numbers = numbers, load = shards$load[numbers],
+         key = shards$key, keep = if (workers > 1) length(numbers) else 1, f = f, args = args))
   results <- vector("list", workers)
   keep <- function(i, result) results[[i]] <<- result
   if (workers == 1 && n > 1) on.exit(shard_cache$parts <- NULL)
@@ -145,7 +156,8 @@ map_shards <- function(shards, f, args = list(), call = rlang::caller_env()) {
 }
 
 run_shards <- function(task) {
-  lapply(seq_along(task$numbers), function(j) task$f(load_shard(task, j), task$numbers[j], task$args))
+  lapply(seq_along(task$numbers), function(j) task$f(load_shard(task, j), task$numbers[j],
+                                                     task$args))
 }
 
 # What this process holds: parts, and what fits know of them.
@@ -157,8 +169,8 @@ load_shard <- function(task, j) {
     shard_cache$parts <- utils::tail(shard_cache$parts, task$keep - 1)
     b <- task$load[[j]]()
     if (!inherits(b, "bags"))
-      stop_fumi("`x` must hold parts that are bags, but part ", task$numbers[j], " is ", describe(b), ".",
-                class = "type", call = NULL)
+      stop_fumi("`x` must hold parts that are bags, but part ", task$numbers[j], " is ",
+                describe(b), ".", class = "type", call = NULL)
     b$unit <- instance_scale(b$x, "unit")
     shard_cache$parts <- c(shard_cache$parts, stats::setNames(list(b), name))
   }
@@ -198,14 +210,16 @@ need_state <- function(args, i, it) {
 
 forget_shards <- function(args, b) {
   rm(list = ls(shard_cache), envir = shard_cache)
-  files <- lapply(seq_along(b$load), function(i) state_file(list(fit = args$fit, dir = b$dir), i, 0:1))
+  files <- lapply(seq_along(b$load), function(i) state_file(list(fit = args$fit, dir = b$dir), i,
+                                                            0:1))
   unlink(unlist(files))
 }
 
 # ---- a fit ---------------------------------------------------------------------------------------
 
-# A fit whose instances are kept by two functions (dlfumi_keeper in core.h): pass(kind, D) gives sums, or NULL if they
-# are not finite, worst(target, D) an instance. An interrupt of a worker stops the core as one of this process does.
+# A fit whose instances are kept by two functions (dlfumi_keeper in core.h): pass(kind, D) gives
+# sums, or NULL if they are not finite, worst(target, D) an instance. An interrupt of a worker
+# stops the core as one of this process does.
 fit_kept <- function(start, par, report, pass, worst, call) {
   diverged <- FALSE
   stopping <- function(code) tryCatch(code, fumi_error_interrupt = function(e) rlang::interrupt())
@@ -222,7 +236,8 @@ fit_kept <- function(start, par, report, pass, worst, call) {
 }
 
 shards_fit <- function(b, start, spec, report, call) {
-  args <- list(fit = basename(tempfile("fit")), dir = if (n_workers() > 1) b$dir, par = dlfumi_par(spec),
+  args <- list(fit = basename(tempfile("fit")), dir = if (n_workers() > 1) b$dir,
+               par = dlfumi_par(spec),
                n_target = spec$n_target, nonneg = spec$nonneg, normalize = spec$normalize, it = 0)
   on.exit(forget_shards(args, b))
   taken <- list()
@@ -249,7 +264,8 @@ put_starts <- function(args, b, codes, spec) {
   if (is.null(codes) && is.null(spec$weight) && is.null(spec$prior)) return()
   for (i in seq_along(b$load)) {
     at <- b$at[[i]]
-    put_state(args, i, 0, list(codes = if (!is.null(codes)) codes[, at, drop = FALSE], weight = spec$weight[at],
+    put_state(args, i, 0, list(codes = if (!is.null(codes)) codes[, at, drop = FALSE],
+                               weight = spec$weight[at],
                                prior = spec$prior[at[at <= b$n_positive]]))
   }
 }
@@ -260,15 +276,16 @@ shard_pass <- function(b, i, args) {
   state <- if (from > 0) need_state(args, i, from) else get_state(args, i, 0)
   if (is.null(state$codes)) state$codes <- start_codes(b, scale, args, args$D, NULL)
   if (is.null(state$p_next)) state$p_next <- numeric(b$n_positive)
-  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes, state$p_next,
-               par_here(args$par), state$weight, state$prior)
+  out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes,
+               state$p_next, par_here(args$par), state$weight, state$prior)
   check_status(out$status)
   if (out$status == "ok" && args$kind != "objective")
     put_state(args, i, args$it, c(out[c("codes", "p", "p_next")], state[c("weight", "prior")]))
   out[c("U", "S", "terms", "status")]
 }
 
-# The parameters of a fit in the process that works on a part, which may have fewer processors or be a fork.
+# The parameters of a fit in the process that works on a part, which may have fewer processors or
+# be a fork.
 par_here <- function(par) {
   par$threads <- n_threads(par$threads)
   par
@@ -276,8 +293,8 @@ par_here <- function(par) {
 
 shard_worst <- function(b, i, args) {
   state <- need_state(args, i, args$it)
-  found <- .Call(ffi_dlfumi_worst, b$x, shard_scale(b, args$normalize), b$n_positive, args$target, args$D,
-                 state$codes, state$p_next, args$taken[[i]], par_here(args$par))
+  found <- .Call(ffi_dlfumi_worst, b$x, shard_scale(b, args$normalize), b$n_positive, args$target,
+                 args$D, state$codes, state$p_next, args$taken[[i]], par_here(args$par))
   check_status(found$status)
   if (found$worst > 0) found$x <- b$x[, found$worst]
   found
@@ -288,7 +305,8 @@ shard_state <- function(b, i, args) {
   state[c("codes", "p")]
 }
 
-# Sums in the order of the parts; NULL, which stops the fit, if a pass met a number that is not finite.
+# Sums in the order of the parts; NULL, which stops the fit, if a pass met a number that is not
+# finite.
 sum_parts <- function(parts) {
   if (any(vapply(parts, `[[`, "", "status") != "ok")) return(NULL)
   terms <- vapply(parts, `[[`, numeric(4), "terms")
@@ -306,29 +324,34 @@ gather_codes <- function(b, parts, n_atoms) {
   list(codes = codes, p = p[seq_len(b$n_positive)])
 }
 
-# ---- start and scores ------------------------------------------------------------------------------
+# ---- start and scores -----------------------------------------------------------------------
 
-# A list of functions that make starts, as dlfumi_starts(); codes of a sample are of no use to the fit.
+# A list of functions that make starts, as dlfumi_starts(); codes of a sample are of no use to the
+# fit.
 shards_starts <- function(b, scale, spec, init, call) {
-  if (!identical(init, "paper") && !is.function(init)) return(dlfumi_starts(b, scale, spec, init, call))
+  if (!identical(init, "paper") && !is.function(init))
+    return(dlfumi_starts(b, scale, spec, init, call))
   some <- sample_shards(b, call)
   spec$prior <- spec$prior[attr(some, "chosen")[seq_len(some$n_positive)]]
   starts <- dlfumi_starts(some, instance_scale(some$x, spec$normalize), spec, init, call)
   lapply(starts, function(start) function() start()["dictionary"])
 }
 
-# Bags in the order of all parts that stand for them in a start: all instances, or a random sample. `chosen`
-# are their places among all.
+# Bags in the order of all parts that stand for them in a start: all instances, or a random sample.
+# `chosen` are their places among all.
 sample_shards <- function(b, call) {
   n <- length(b$bag)
   limit <- max(1000, lengths(b$at))
   chosen <- if (n > limit) draw_chosen(b, limit) else seq_len(n)
   x <- matrix(0, nrow(b$x), length(chosen))
-  columns <- map_shards(b, shard_columns, list(which = lapply(b$at, function(at) which(at %in% chosen))), call)
+  columns <- map_shards(b, shard_columns,
+                        list(which = lapply(b$at, function(at) which(at %in% chosen))), call)
   for (i in seq_along(columns)) x[, match(intersect(b$at[[i]], chosen), chosen)] <- columns[[i]]
   kept <- unique(b$bag[chosen])
-  some <- rebuild_bags(structure(unclass(b)[c("classes", "image_dim", "features")], class = "bags"), x,
-                       match(b$bag[chosen], kept), b$ids[kept], b$label[kept], rank(b$order[chosen]))
+  some <- rebuild_bags(structure(unclass(b)[c("classes", "image_dim", "features")],
+                                 class = "bags"), x,
+                       match(b$bag[chosen], kept), b$ids[kept], b$label[kept],
+                       rank(b$order[chosen]))
   structure(some, chosen = chosen)
 }
 
@@ -352,21 +375,24 @@ shard_scores <- function(b, i, args) {
   do.call(args$f, c(list(args$object, new$x), args$dots))[order(new$order)]
 }
 
-# Bags by the method's own function, in the order in which they first appear. Bags that lie in several parts are put
-# together here.
+# Bags by the method's own function, in the order in which they first appear. Bags that lie in
+# several parts are put together here.
 score_bags_in_parts <- function(object, b, dots, call = rlang::caller_env()) {
   part <- integer(length(b$bag))
   for (i in seq_along(b$at)) part[b$at[[i]]] <- i
-  spread <- vapply(split(part, factor(b$bag, seq_along(b$ids))), function(p) length(unique(p)) > 1, NA)
+  spread <- vapply(split(part, factor(b$bag, seq_along(b$ids))), function(p) length(unique(p)) > 1,
+                   NA)
   args <- list(object = object, dots = dots, leave = b$ids[spread])
   score <- unlist(map_shards(b, shard_bag_scores, args, call))
   if (any(spread)) {
     mine <- which(spread[b$bag])
-    columns <- map_shards(b, shard_columns, list(which = lapply(b$at, function(at) which(spread[b$bag[at]]))), call)
+    columns <- map_shards(b, shard_columns,
+                          list(which = lapply(b$at, function(at) which(spread[b$bag[at]]))), call)
     x <- matrix(0, nrow(b$x), length(mine))
     for (i in seq_along(columns)) x[, match(intersect(b$at[[i]], mine), mine)] <- columns[[i]]
     code <- match(b$bag[mine], which(spread))
-    score <- c(score, stats::setNames(do.call(score_bags, c(list(object, x, code), dots)), b$ids[spread]))
+    score <- c(score, stats::setNames(do.call(score_bags, c(list(object, x, code), dots)),
+                                      b$ids[spread]))
   }
   unname(score[b$ids])
 }
@@ -386,13 +412,14 @@ shard_matrix <- function(b, i, args) {
   do.call(predict_matrix, c(list(args$object, forge(args$object, b, NULL), args$type), args$dots))
 }
 
-# ---- file-backed matrices ----------------------------------------------------------------------------
+# ---- file-backed matrices -------------------------------------------------------------------
 
 #' @rdname bags
 #' @export
 bags.big.matrix <- function(x, bag, label, ..., positive = NULL, image_dim = NULL, block = NULL) {
   check_dots_empty(..., known = names(formals()))
-  if (!bigmemory::is.filebacked(x)) stop_fumi("`x` must be file-backed if it is a big.matrix.", class = "type")
+  if (!bigmemory::is.filebacked(x))
+    stop_fumi("`x` must be file-backed if it is a big.matrix.", class = "type")
   if (missing(bag) || missing(label)) stop_fumi("`bag` and `label` must both be given.")
   n <- ncol(x)
   if (is.null(block)) block <- max(1, 2^23 %/% nrow(x))
@@ -403,8 +430,8 @@ bags.big.matrix <- function(x, bag, label, ..., positive = NULL, image_dim = NUL
   y <- label_by_bag(parsed$is_positive, names(label), code, rlang::current_env())[code$code]
   blocks <- split(seq_len(n), (seq_len(n) - 1) %/% block)
   load <- lapply(blocks, function(columns)
-    block_loader(bigmemory::describe(x), range(columns), code$ids[code$code[columns]], y[columns], parsed$classes,
-                 image_dim))
+    block_loader(bigmemory::describe(x), range(columns), code$ids[code$code[columns]], y[columns],
+                 parsed$classes, image_dim))
   dir.create(dir <- tempfile("shards"))
   new_shards(unname(load), dir)
 }

@@ -4,20 +4,20 @@
 #' baselines, and the smallest example of a method in this package.
 #'
 #' @details
-#' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))}, `"svm"` the
-#' same with the squared hinge, both by LiblineaR, with \eqn{y_i} the label of the bag and \eqn{c_i}
-#' balancing the classes. The defaults are ours. The score is \eqn{w'x + b}.
+#' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))},
+#' `"svm"` the same with the squared hinge, both by LiblineaR, with \eqn{y_i} the label of the bag
+#' and \eqn{c_i} balancing the classes. The defaults are ours. The score is \eqn{w'x + b}.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
 #' @param classifier `"logistic"`, `"svm"`, or a list of two functions: `fit(x, y)`, which takes an
-#'   instances x features matrix and logical labels and returns a model, and `score(model, x)`, which
-#'   returns one number per instance.
+#'   instances x features matrix and logical labels and returns a model, and `score(model, x)`,
+#'   which returns one number per instance.
 #' @param cost \eqn{C}, the weight of the loss.
-#' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. A classifier of
-#'   your own is kept in it, functions and all.
-#' @references Ray, S. and Craven, M. (2005). Supervised versus multiple instance learning: an empirical
-#'   comparison. *International Conference on Machine Learning*.
+#' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. A classifier
+#'   of your own is kept in it, functions and all.
+#' @references Ray, S. and Craven, M. (2005). Supervised versus multiple instance learning: an
+#'   empirical comparison. *International Conference on Machine Learning*.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20)
@@ -37,7 +37,8 @@ sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, bag_weights
   progress <- check_flag(progress, "progress")
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 2, sparse = !is.list(spec$classifier))
   spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
-  with_given(calibrate_fit(sil_bridge(b, spec, progress), b, spec$calibrate, function(b) sil_bridge(b, spec, FALSE),
+  with_given(calibrate_fit(sil_bridge(b, spec, progress), b, spec$calibrate,
+                           function(b) sil_bridge(b, spec, FALSE),
                            work = 200 * n_stored(b$x), progress), given)
 }
 
@@ -57,14 +58,16 @@ sil_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   x <- with_copies(instance_rows(b$x, spec$normalize), copies$n[b$bag])
   y <- with_copies(b$label[b$bag], copies$n[b$bag])
   model <- if (is.list(spec$classifier)) spec$classifier$fit(x, y)
-           else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]], spec$cost * copies$unit)
+           else linear_classifier(x, y, c(logistic = 0, svm = 1)[[spec$classifier]],
+                                  spec$cost * copies$unit)
   bar$tick("classifier trained")
   new_mil_model("sil", b, model = model, normalize = spec$normalize, spec = spec)
 }
 
 #' @export
 score_instances.sil <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   scale <- instance_scale(x, object$normalize)
   classifier <- object$spec$classifier
   if (is.list(classifier)) return(as.numeric(classifier$score(object$model, t(x) * scale)))

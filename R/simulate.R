@@ -29,7 +29,8 @@ sim_bags <- function(n_bags = 40, bag_size = 8, n_features = 30, n_target = 1, n
   witness_rate <- check_number(witness_rate, "witness_rate", min = 0, max = 1)
   noise <- check_number(noise, "noise", min = 0)
   if (is.null(image_dim)) n_features <- check_count(n_features, "n_features")
-  else n_features <- prod(check_image_dim(image_dim, if (is.numeric(image_dim)) prod(image_dim) else NA))
+  else n_features <- prod(check_image_dim(image_dim,
+                                          if (is.numeric(image_dim)) prod(image_dim) else NA))
 
   n <- n_bags * bag_size
   bag <- rep(seq_len(n_bags), each = bag_size)
@@ -56,7 +57,8 @@ sim_codes <- function(n_atoms, n) {
 }
 
 sim_atoms <- function(n_features, n_atoms, image_dim) {
-  if (is.null(image_dim)) return(unit_columns(matrix(stats::rnorm(n_features * n_atoms), n_features)))
+  if (is.null(image_dim))
+    return(unit_columns(matrix(stats::rnorm(n_features * n_atoms), n_features)))
   spot <- function(k) {
     centre <- stats::runif(2, 1, image_dim)
     width <- stats::runif(2, .12, .3) * image_dim

@@ -47,8 +47,8 @@ dense_bags <- function(b, what = "this method", call = rlang::caller_env()) {
 
 # Whether a fit scores sparse columns as they are.
 scores_sparse <- function(object) {
-  switch(object$method, sil = !is.list(object$spec$classifier), mi_svm = !is.null(object$model$weights),
-         miles = TRUE, mmdl = TRUE, FALSE)
+  switch(object$method, sil = !is.list(object$spec$classifier),
+         mi_svm = !is.null(object$model$weights), miles = TRUE, mmdl = TRUE, FALSE)
 }
 
 # Numbers that a matrix holds in memory.
@@ -86,8 +86,8 @@ row_squares <- function(x) if (is_sparse(x)) Matrix::rowSums(x^2) else rowSums(x
 liblinear_rows <- function(x) {
   if (!is_sparse(x)) return(x)
   columns <- transpose(x)
-  methods::new(methods::getClass("dgRMatrix", where = asNamespace("Matrix")), p = columns@p, j = columns@i,
-               x = columns@x, Dim = dim(x))
+  methods::new(methods::getClass("dgRMatrix", where = asNamespace("Matrix")), p = columns@p,
+               j = columns@i, x = columns@x, Dim = dim(x))
 }
 
 transpose <- function(x) if (is_sparse(x)) Matrix::t(x) else t(x)

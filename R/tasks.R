@@ -27,11 +27,13 @@ random_state <- function() {
 
 restore_random <- function(state) assign(".Random.seed", state, globalenv())
 
-# f(task) for each of the list `tasks`, which have a `name` and a `method` each: the results as a list, NULL for those
-# that an interrupt left undone. `work` is what open_work() returned: in its folder each result is kept in a file named
-# after its task, and is not computed again. `f` goes to workers with all that it encloses: who makes it forces its
-# arguments, or the frames in which they would be evaluated go along.
-run_tasks <- function(tasks, f, work = open_work(), progress = FALSE, title = "tasks", call = rlang::caller_env()) {
+# f(task) for each of the list `tasks`, which have a `name` and a `method` each: the results as a
+# list, NULL for those that an interrupt left undone. `work` is what open_work() returned: in its
+# folder each result is kept in a file named after its task, and is not computed again. `f` goes to
+# workers with all that it encloses: who makes it forces its arguments, or the frames in which they
+# would be evaluated go along.
+run_tasks <- function(tasks, f, work = open_work(), progress = FALSE, title = "tasks",
+                      call = rlang::caller_env()) {
   if (!is.null(work$dir)) tasks <- lapply(tasks, identify_task, work)
   results <- lapply(tasks, finished_task, work$dir, call)
   todo <- which(vapply(results, is.null, NA))
@@ -48,7 +50,8 @@ run_tasks <- function(tasks, f, work = open_work(), progress = FALSE, title = "t
                           fumi_error_interrupt = function(e) TRUE)
   done <- sum(!vapply(results, is.null, NA))
   if (interrupted && done == 0)
-    stop_fumi("Interrupted: none of ", length(tasks), " ", title, " is done.", class = "interrupt", call = call)
+    stop_fumi("Interrupted: none of ", length(tasks), " ", title, " is done.", class = "interrupt",
+              call = call)
   if (interrupted)
     warn_fumi("Interrupted: ", done, " of ", length(tasks), " ", title, " are done",
               if (!is.null(work$dir)) ", and kept in `dir`", ".", class = "interrupt", call = call)
@@ -89,15 +92,18 @@ run_on_workers <- function(tasks, todo, f, keep, call) {
 
 # The task draws from its own stream, which future need not know of (`seed = NULL`).
 start_job <- function(f, task, call) {
-  if (has_daemons()) return(mirai::mirai(answer(f, task), .args = list(answer = answer, f = f, task = task)))
+  if (has_daemons())
+    return(mirai::mirai(answer(f, task), .args = list(answer = answer, f = f, task = task)))
   rlang::local_options(future.globals.maxSize = Inf)
-  from_worker(task, call, future::future(f(task), globals = list(f = f, task = task), packages = "fumi", seed = NULL))
+  from_worker(task, call, future::future(f(task), globals = list(f = f, task = task),
+                                         packages = "fumi", seed = NULL))
 }
 
 # What a daemon sends: an error as it is, with its class.
 answer <- function(f, task) tryCatch(list(value = f(task)), error = identity)
 
-# Also when its worker is gone, which job_value() then reports. A task that no daemon is left for would wait for ever.
+# Also when its worker is gone, which job_value() then reports. A task that no daemon is left for
+# would wait for ever.
 is_over <- function(job) {
   if (inherits(job$work, "mirai")) return(!mirai::unresolved(job$work) || n_daemons() == 0)
   tryCatch(future::resolved(job$work), FutureError = function(e) TRUE)
@@ -107,7 +113,8 @@ job_value <- function(job, task, call) {
   if (!inherits(job$work, "mirai")) return(from_worker(task, call, future::value(job$work)))
   sent <- if (!mirai::unresolved(job$work)) job$work$data
   if (inherits(sent, "error")) stop(sent)
-  if (!is.list(sent)) stop_gone(task, if (is.character(sent)) sent else "no daemon has an answer.", call)
+  if (!is.list(sent)) stop_gone(task, if (is.character(sent)) sent else "no daemon has an answer.",
+                                call)
   sent$value
 }
 
@@ -121,14 +128,17 @@ stop_gone <- function(task, why, call) {
 
 # ---- on disk -----------------------------------------------------------------------------
 
-# A folder for results, made if it is not there. `parts` is a named list of what decides every result in it, such as the
-# data; their hashes and the version are its identity. `drawn` are random numbers that the tasks start from, such as folds
-# and a seed: a folder that holds results of the same work gives back those that they were made with.
+# A folder for results, made if it is not there. `parts` is a named list of what decides every
+# result in it, such as the data; their hashes and the version are its identity. `drawn` are random
+# numbers that the tasks start from, such as folds and a seed: a folder that holds results of the
+# same work gives back those that they were made with.
 open_work <- function(dir = NULL, parts = list(), drawn = NULL, call = rlang::caller_env()) {
   if (is.null(dir)) return(list(dir = NULL, drawn = drawn))
-  if (!rlang::is_string(dir)) stop_fumi("`dir` must be the name of a folder, not ", describe(dir), ".", call = call)
+  if (!rlang::is_string(dir))
+    stop_fumi("`dir` must be the name of a folder, not ", describe(dir), ".", call = call)
   if (!dir.exists(dir)) dir.create(dir, recursive = TRUE)
-  identity <- c(vapply(parts, fingerprint, ""), version = as.character(utils::packageVersion("fumi")))
+  identity <- c(vapply(parts, fingerprint, ""),
+                version = as.character(utils::packageVersion("fumi")))
   for (file in list.files(dir, "[.]rds$", full.names = TRUE)) {
     kept <- read_task(file)
     if (is.null(kept)) next
@@ -149,12 +159,14 @@ check_same_work <- function(kept, now, file, call) {
   differ <- parts[is.na(kept[parts]) | is.na(now[parts]) | kept[parts] != now[parts]]
   if (is.null(kept)) differ <- "version"
   if (length(differ))
-    stop_fumi("`dir` must be empty or hold results of the same work, but ", basename(file), " was made with another ",
-              paste(sub("data", "data set", differ), collapse = ", another "), ": take another folder.",
-              class = "dir", call = call)
+    stop_fumi("`dir` must be empty or hold results of the same work, but ", basename(file),
+              " was made with another ",
+              paste(sub("data", "data set", differ), collapse = ", another "),
+              ": take another folder.", class = "dir", call = call)
 }
 
-task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name), ".rds"))
+task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name),
+                                                       ".rds"))
 
 # What a file holds, or NULL if it is torn.
 read_task <- function(file) tryCatch(readRDS(file), error = function(e) NULL)
@@ -169,7 +181,8 @@ finished_task <- function(task, dir, call) {
 
 keep_task <- function(task, result, work) {
   if (!is.null(work$dir))
-    save_whole(list(identity = task$identity, drawn = work$drawn, result = result), task_file(task, work$dir))
+    save_whole(list(identity = task$identity, drawn = work$drawn, result = result),
+               task_file(task, work$dir))
 }
 
 # Written beside its place and then moved there, so that a file is whole or not there.
@@ -180,14 +193,18 @@ save_whole <- function(object, file, ...) {
 
 # ---- what makes work the same -------------------------------------------------------------
 
-# A hash of any value that is the same in another session. A function counts by its code and by the values that it
-# refers to outside of itself, not by where its code was written or whether it is compiled; one of a package by its name.
+# A hash of any value that is the same in another session. A function counts by its code and by the
+# values that it refers to outside of itself, not by where its code was written or whether it is
+# compiled; one of a package by its name.
 fingerprint <- function(x) {
-  bytes <- serialize(portable(x, list()), NULL, xdr = FALSE, version = 2)    # version 2 knows no compact forms of vectors
-  rlang::hash(bytes[-seq_len(14)])                                          # after the header, which has R's version
+  # version 2 knows no compact forms of vectors
+  bytes <- serialize(portable(x, list()), NULL, xdr = FALSE, version = 2)
+  # after the header, which has R's version
+  rlang::hash(bytes[-seq_len(14)])
 }
 
-# The same value without functions and environments. `seen` are the environments that it is inside of.
+# The same value without functions and environments. `seen` are the environments that it is inside
+# of.
 portable <- function(x, seen) {
   if (is.function(x)) return(portable_function(x, seen))
   if (is.environment(x)) return(portable_environment(x, seen))
@@ -206,7 +223,8 @@ portable_function <- function(f, seen) {
   if (is.primitive(f)) return(c("primitive", exact_code(f)))
   home <- environment(f)
   if (isNamespace(home)) {
-    name <- Filter(function(n) identical(get0(n, home, inherits = FALSE), f), ls(home, all.names = TRUE))
+    name <- Filter(function(n) identical(get0(n, home, inherits = FALSE), f),
+                   ls(home, all.names = TRUE))
     if (length(name)) return(c(getNamespaceName(home), getNamespaceVersion(home), name[[1]]))
   }
   names <- setdiff(free_names(body(f)), names(formals(f)))
@@ -221,7 +239,8 @@ portable_names <- function(names, home, seen) {
     here <- intersect(sort(names), ls(home, all.names = TRUE))
     at <- function(n) any(vapply(seen, identical, NA, list(home, n)))
     for (n in here) if (!at(n))
-      values[[n]] <- portable(tryCatch(get(n, home), error = function(e) NULL), c(seen, list(list(home, n))))
+      values[[n]] <- portable(tryCatch(get(n, home), error = function(e) NULL),
+                              c(seen, list(list(home, n))))
     names <- setdiff(names, here)
     home <- if (identical(home, globalenv())) emptyenv() else parent.env(home)
   }
@@ -230,7 +249,8 @@ portable_names <- function(names, home, seen) {
 
 portable_environment <- function(env, seen) {
   if (isNamespace(env)) return(getNamespaceName(env))
-  if (identical(env, globalenv()) || identical(env, baseenv()) || identical(env, emptyenv())) return(environmentName(env))
+  if (identical(env, globalenv()) || identical(env, baseenv()) || identical(env, emptyenv()))
+    return(environmentName(env))
   if (any(vapply(seen, identical, NA, env))) return("an environment that this is inside of")
   portable(as.list.environment(env, all.names = TRUE, sorted = TRUE), c(seen, list(env)))
 }
@@ -243,11 +263,13 @@ free_names <- function(code) {
     if (is.pairlist(e)) walk_all(as.list(e))
     if (!is.call(e)) return()
     head <- if (is.name(e[[1]])) as.character(e[[1]]) else ""
-    if (head %in% c("<-", "=", "for") && is.name(e[[2]])) assigned <<- c(assigned, as.character(e[[2]]))
+    if (head %in% c("<-", "=", "for") && is.name(e[[2]]))
+      assigned <<- c(assigned, as.character(e[[2]]))
     if (head == "function") assigned <<- c(assigned, names(e[[2]]))
     walk_all(if (head %in% c("$", "@", "::", ":::")) as.list(e)[1:2] else as.list(e))
   }
-  walk_all <- function(parts) for (part in parts[!vapply(parts, identical, NA, quote(expr = ))]) walk(part)
+  walk_all <- function(parts) for (part in parts[!vapply(parts, identical, NA,
+                                                         quote(expr = ))]) walk(part)
   walk(code)
   setdiff(used, c(assigned, ""))
 }

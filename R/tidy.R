@@ -14,30 +14,34 @@ generics::augment
 
 #' Models as tables
 #'
-#' `tidy()` gives what a model has learnt as a long table, `glance()` one row that describes it, `augment()` the
-#' instances with what the model says of each.
+#' `tidy()` gives what a model has learnt as a long table, `glance()` one row that describes it,
+#' `augment()` the instances with what the model says of each.
 #'
 #' There is no `logLik()`: the objectives of these methods are no likelihoods.
 #'
-#' @param x a fitted model; for `tidy()` and `glance()` also what [mil_roc()] or [mil_tune()] returned.
-#' @param what `"atoms"`: the atoms, signatures or weights, one row per atom and feature. `"trace"`: the objective by
-#'   iteration, see [loss_path()]. `"params"`: the parameters of the fit.
+#' @param x a fitted model; for `tidy()` and `glance()` also what [mil_roc()] or [mil_tune()]
+#'   returned.
+#' @param what `"atoms"`: the atoms, signatures or weights, one row per atom and feature.
+#'   `"trace"`: the objective by iteration, see [loss_path()]. `"params"`: the parameters of the
+#'   fit.
 #' @param new_data instances, as in [predict.mil_model()].
 #' @param bag,threshold as in [predict.mil_model()].
 #' @param ... nothing: an unknown argument is an error.
 #' @return Data frames.
-#'   \item{`tidy()`, `"atoms"`}{`atom`, `role` (`"target"`, `"background"`, or what the method has instead), `feature`,
-#'     `value`; for MILES the training instances that it kept, with their role by the sign of their weight}
+#'   \item{`tidy()`, `"atoms"`}{`atom`, `role` (`"target"`, `"background"`, or what the method has
+#'     instead), `feature`, `value`; for MILES the training instances that it kept, with their role
+#'     by the sign of their weight}
 #'   \item{`tidy()`, `"params"`}{`parameter`, `value` (as text)}
 #'   \item{`tidy()` of a curve}{`threshold`, `fpr`, `tpr`}
 #'   \item{`tidy()` of [mil_tune()]}{one row per configuration, with the column `chosen`}
-#'   \item{`glance()`}{for a model `method`, `n_bags`, `n_positive`, `n_instances`, `n_features`, `n_target` and
-#'     `n_background` (atoms), `n_start`, `n_iter`, `stop_reason`, `objective` (the last), `sparsity` (share of codes
-#'     that are 0), `dead_atoms` (ever found unused) and `threshold`, `NA` where a method has no such thing}
-#'   \item{`augment()`}{the instances with `.bag` and `.instance` first, `.score`, `.pred_class` and the probability of each
-#'     class, `.pred_<class>`, after the features, and where the method has codes of
-#'     atoms `.atom`, the target atom that the instance uses most (`NA` if none), and `.resid`, the norm of what the
-#'     atoms leave of it}
+#'   \item{`glance()`}{for a model `method`, `n_bags`, `n_positive`, `n_instances`, `n_features`,
+#'     `n_target` and `n_background` (atoms), `n_start`, `n_iter`, `stop_reason`, `objective` (the
+#'     last), `sparsity` (share of codes that are 0), `dead_atoms` (ever found unused) and
+#'     `threshold`, `NA` where a method has no such thing}
+#'   \item{`augment()`}{the instances with `.bag` and `.instance` first, `.score`, `.pred_class`
+#'     and the probability of each class, `.pred_<class>`, after the features, and where the method
+#'     has codes of atoms `.atom`, the target atom that the instance uses most (`NA` if none), and
+#'     `.resid`, the norm of what the atoms leave of it}
 #' @name tidy.mil_model
 #' @examples
 #' set.seed(1)
@@ -62,14 +66,16 @@ tidy.mil_model <- function(x, what = c("atoms", "trace", "params"), ...) {
 tidy_coefficients <- function(x) {
   atoms <- atom_matrix(x)
   features <- if (is.null(colnames(atoms))) as.character(seq_len(ncol(atoms))) else colnames(atoms)
-  data.frame(atom = rep(rownames(atoms), ncol(atoms)), role = rep(atom_roles(x, atoms), ncol(atoms)),
+  data.frame(atom = rep(rownames(atoms), ncol(atoms)),
+             role = rep(atom_roles(x, atoms), ncol(atoms)),
              feature = rep(features, each = nrow(atoms)), value = as.vector(atoms))
 }
 
 # What a method has learnt in the space of the features, one row per atom.
 atom_matrix <- function(x) {
   if (inherits(x, "miles"))
-    return(matrix(t(x$instances), ncol(x$instances), dimnames = list(sprintf("instance%d", x$selected), x$features)))
+    return(matrix(t(x$instances), ncol(x$instances),
+                  dimnames = list(sprintf("instance%d", x$selected), x$features)))
   atoms <- coef(x)
   if (!is.matrix(atoms)) atoms <- matrix(atoms, 1, dimnames = list("weights", names(atoms)))
   if (inherits(x, "mmdl")) rownames(atoms) <- paste0("cluster", rownames(atoms))
@@ -84,8 +90,8 @@ atom_roles <- function(x, atoms) {
 
 tidy_trace <- function(x, call = rlang::caller_env(2)) {
   if (is.null(x$starts))
-    stop_fumi("`what` must not be \"trace\" for a model of class ", class(x)[1], ", which keeps no objective by ",
-              "iteration.", class = "no_meaning", call = call)
+    stop_fumi("`what` must not be \"trace\" for a model of class ", class(x)[1],
+              ", which keeps no objective by ", "iteration.", class = "no_meaning", call = call)
   loss_path(x)
 }
 
@@ -100,7 +106,8 @@ tidy_params <- function(x) {
 
 as_text <- function(value) {
   if (is.character(value) && length(value) == 1) return(value)
-  if (is.null(value) || !is.atomic(value)) return(if (length(value)) describe(value) else NA_character_)
+  if (is.null(value) ||
+      !is.atomic(value)) return(if (length(value)) describe(value) else NA_character_)
   paste(format(value, trim = TRUE, digits = 7), collapse = ", ")
 }
 
@@ -109,7 +116,8 @@ as_text <- function(value) {
 tidy.mil_roc <- function(x, ...) {
   check_dots_empty(...)
   percent <- if (isTRUE(x$percent)) 100 else 1
-  out <- data.frame(threshold = x$thresholds, fpr = 1 - x$specificities / percent, tpr = x$sensitivities / percent)
+  out <- data.frame(threshold = x$thresholds, fpr = 1 - x$specificities / percent,
+                    tpr = x$sensitivities / percent)
   out[order(out$fpr, out$tpr), ]
 }
 
@@ -118,7 +126,8 @@ tidy.mil_roc <- function(x, ...) {
 tidy.mil_tune <- function(x, ...) {
   check_dots_empty(...)
   n <- seq_len(nrow(x$results))
-  data.frame(configuration = n, x$results, chosen = n == x$best, row.names = NULL, check.names = FALSE)
+  data.frame(configuration = n, x$results, chosen = n == x$best, row.names = NULL,
+             check.names = FALSE)
 }
 
 #' @rdname tidy.mil_model
@@ -129,12 +138,16 @@ glance.mil_model <- function(x, ...) {
   or_na <- function(value, na) if (is.null(value)) na else value
   codes <- x$codes
   data.frame(
-    method = x$method, n_bags = sum(x$n_bags), n_positive = x$n_bags[["positive"]], n_instances = length(x$bag),
-    n_features = x$n_features, n_target = or_na(x$n_target, NA_integer_), n_background = or_na(x$n_background, NA_integer_),
-    n_start = max(1L, length(x$starts), length(x$start_objective)), n_iter = or_na(x$n_iter, NA_integer_),
+    method = x$method, n_bags = sum(x$n_bags), n_positive = x$n_bags[["positive"]],
+    n_instances = length(x$bag),
+    n_features = x$n_features, n_target = or_na(x$n_target, NA_integer_),
+    n_background = or_na(x$n_background, NA_integer_),
+    n_start = max(1L, length(x$starts), length(x$start_objective)),
+    n_iter = or_na(x$n_iter, NA_integer_),
     stop_reason = or_na(x$stop_reason, NA_character_), objective = last_objective(x),
     sparsity = if (is.null(codes)) NA_real_ else mean(codes == 0),
-    dead_atoms = if (is.null(x$n_dead)) NA_integer_ else sum(x$n_dead > 0), threshold = usual_threshold(x))
+    dead_atoms = if (is.null(x$n_dead)) NA_integer_
+                 else sum(x$n_dead > 0), threshold = usual_threshold(x))
 }
 
 last_objective <- function(x) {
@@ -147,8 +160,8 @@ last_objective <- function(x) {
 #' @export
 glance.mil_roc <- function(x, ...) {
   check_dots_empty(...)
-  data.frame(auc = as.numeric(x$auc) / if (isTRUE(x$percent)) 100 else 1, n_positive = length(x$cases),
-             n_negative = length(x$controls))
+  data.frame(auc = as.numeric(x$auc) / if (isTRUE(x$percent)) 100 else 1,
+             n_positive = length(x$cases), n_negative = length(x$controls))
 }
 
 #' @rdname tidy.mil_model
@@ -156,8 +169,10 @@ glance.mil_roc <- function(x, ...) {
 glance.mil_tune <- function(x, ...) {
   check_dots_empty(...)
   best <- x$results[x$best, ]
-  data.frame(metric = x$measure$metric, level = x$measure$level, rule = x$rule, configurations = nrow(x$results),
-             folds = nrow(x$folds) / nrow(x$results), mean = best$mean, se = best$se, failed = sum(x$results$failed))
+  data.frame(metric = x$measure$metric, level = x$measure$level, rule = x$rule,
+             configurations = nrow(x$results),
+             folds = nrow(x$folds) / nrow(x$results), mean = best$mean, se = best$se,
+             failed = sum(x$results$failed))
 }
 
 #' @rdname tidy.mil_model
@@ -168,7 +183,8 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   said <- predict(x, new_data, bag = bag)
   prob <- predict(x, new_data, "prob", bag = bag)
-  said <- cbind(said, predict(x, new_data, "class", bag = bag, threshold = threshold)[".pred_class"],
+  said <- cbind(said, predict(x, new_data, "class", bag = bag,
+                              threshold = threshold)[".pred_class"],
                 prob[setdiff(names(prob), names(said))])
   new <- forge(x, new_data, bag)
   if (rebuilds(x)) said <- cbind(said, pad_omitted(used_atoms(x, new), new))
@@ -180,7 +196,8 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
 
 used_atoms <- function(x, new) {
   left <- t(new$x[, order(new$order), drop = FALSE]) - predict_matrix(x, new, "reconstruction")
-  data.frame(.atom = strongest_target(x, predict_matrix(x, new, "codes")), .resid = sqrt(rowSums(left^2)))
+  data.frame(.atom = strongest_target(x, predict_matrix(x, new, "codes")),
+             .resid = sqrt(rowSums(left^2)))
 }
 
 # The target atom with the largest part in each row of `codes`, NA where none has any.
@@ -199,7 +216,8 @@ strongest_target <- function(x, codes) {
 summary.mil_model <- function(object, ...) {
   check_dots_empty(...)
   validate_model(object)
-  structure(list(fit = object, facts = glance(object), atoms = atom_use(object), weight = weight_quantiles(object),
+  structure(list(fit = object, facts = glance(object), atoms = atom_use(object),
+                 weight = weight_quantiles(object),
                  features = strongest_features(object)), class = "summary.mil_model")
 }
 
@@ -207,8 +225,8 @@ summary.mil_model <- function(object, ...) {
 atom_use <- function(object) {
   codes <- object$codes
   if (is.null(codes)) return(NULL)
-  out <- data.frame(atom = rownames(codes), used = rowMeans(codes != 0), energy = rowSums(codes^2) / sum(codes^2),
-                    row.names = NULL)
+  out <- data.frame(atom = rownames(codes), used = rowMeans(codes != 0),
+                    energy = rowSums(codes^2) / sum(codes^2), row.names = NULL)
   if (!is.null(object$n_dead)) out$unused <- unname(object$n_dead)
   out
 }
@@ -218,8 +236,8 @@ weight_quantiles <- function(object) {
   if (!is.null(p)) stats::quantile(p[which(p > 0)])
 }
 
-# Of each signature or vector of weights, the features with the largest values; not for atoms, of which
-# there are many, nor for pixels.
+# Of each signature or vector of weights, the features with the largest values; not for atoms, of
+# which there are many, nor for pixels.
 strongest_features <- function(object, n = 5) {
   if (!is.null(object$codes) || !is.null(object$image_dim)) return(NULL)
   long <- tryCatch(tidy(object), fumi_error_no_meaning = function(e) NULL)

@@ -2,12 +2,13 @@
 #'
 #' @param x [bags()].
 #' @param k number of folds.
-#' @param group what bags have in common that must not be in two folds, such as the person, the scene or the flight that
-#'   they come from: one value per bag, in the order of the bags or named by them. Bags of one group resemble each
-#'   other, so a fit that was trained on some of them does better on the rest than it will on new groups.
-#' @return An integer vector, one fold per bag, named by the bags. Positive and negative bags are each
-#'   spread evenly over the folds, at random; with `group`, as evenly as whole groups allow. Bags with the same
-#'   instances, such as the copies of a bootstrap, are a group.
+#' @param group what bags have in common that must not be in two folds, such as the person, the
+#'   scene or the flight that they come from: one value per bag, in the order of the bags or named
+#'   by them. Bags of one group resemble each other, so a fit that was trained on some of them does
+#'   better on the rest than it will on new groups.
+#' @return An integer vector, one fold per bag, named by the bags. Positive and negative bags are
+#'   each spread evenly over the folds, at random; with `group`, as evenly as whole groups allow.
+#'   Bags with the same instances, such as the copies of a bootstrap, are a group.
 #' @seealso [mil_cv()], [mil_tune()]
 #' @examples
 #' set.seed(1)
@@ -25,10 +26,11 @@ draw_folds <- function(b, k, name, group = NULL, call = rlang::caller_env()) {
   k <- check_count(k, name, min = 2, call = call)
   fewest <- min(sum(b$label), sum(!b$label))
   if (k > fewest)
-    stop_fumi("`", name, "` must be at most the number of bags of each label (", sum(b$label), " positive, ",
-              sum(!b$label), " negative), not ", k, ".", call = call)
+    stop_fumi("`", name, "` must be at most the number of bags of each label (", sum(b$label),
+              " positive, ", sum(!b$label), " negative), not ", k, ".", call = call)
   if (is.null(group)) group <- equal_bags(b)
-  if (!is.null(group)) return(stats::setNames(draw_group_folds(b$label, k, group, name, call), b$ids))
+  if (!is.null(group))
+    return(stats::setNames(draw_group_folds(b$label, k, group, name, call), b$ids))
   fold <- integer(length(b))
   for (label in c(TRUE, FALSE)) {
     of_label <- which(b$label == label)
@@ -37,25 +39,27 @@ draw_folds <- function(b, k, name, group = NULL, call = rlang::caller_env()) {
   stats::setNames(fold, b$ids)
 }
 
-# A group for each bag, where some bags have the same instances: copies in training and test would flatter every
-# method. NULL where all differ.
+# A group for each bag, where some bags have the same instances: copies in training and test would
+# flatter every method. NULL where all differ.
 equal_bags <- function(b) {
   mixture <- signif(drop(cross(b$x, cos(seq_len(nrow(b$x))))), 10)
-  group <- unname(vapply(split(mixture, b$bag), function(values) paste(sort(values), collapse = " "), ""))
+  group <- unname(vapply(split(mixture, b$bag),
+                         function(values) paste(sort(values), collapse = " "), ""))
   if (anyDuplicated(group)) as.character(match(group, group))
 }
 
 check_group <- function(group, b, call = rlang::caller_env()) {
   if (is.null(group)) return(NULL)
-  if (is.atomic(group) && !is.null(names(group)) && all(b$ids %in% names(group))) group <- group[b$ids]
+  if (is.atomic(group) && !is.null(names(group)) && all(b$ids %in% names(group)))
+    group <- group[b$ids]
   if (!is.atomic(group) || length(group) != length(b) || anyNA(group))
-    stop_fumi("`group` must have one value for each of the ", length(b), " bags, none of them missing, not ",
-              describe(group), ".", call = call)
+    stop_fumi("`group` must have one value for each of the ", length(b),
+              " bags, none of them missing, not ", describe(group), ".", call = call)
   as.character(group)
 }
 
-# Groups go, the largest first, where they leave the shares of both labels most even, in one of several random orders
-# that gives every fold bags of both labels.
+# Groups go, the largest first, where they leave the shares of both labels most even, in one of
+# several random orders that gives every fold bags of both labels.
 draw_group_folds <- function(label, k, group, name, call) {
   count <- table(factor(group, unique(group)), factor(label, c(TRUE, FALSE)))
   share <- sweep(count, 2, colSums(count), "/")
@@ -64,8 +68,10 @@ draw_group_folds <- function(label, k, group, name, call) {
     filled <- rowsum(unclass(count), fold)
     if (nrow(filled) == k && all(filled > 0)) return(unname(fold[group]))
   }
-  stop_fumi("`", name, "` must be such that each fold can have positive and negative bags of groups of its own, but ", k,
-            " is too large for ", sum(count[, 1] > 0), " groups with positive and ", sum(count[, 2] > 0),
+  stop_fumi("`", name,
+            "` must be such that each fold can have positive and negative bags of groups of its own, but ", k,
+            " is too large for ", sum(count[, 1] > 0), " groups with positive and ",
+            sum(count[, 2] > 0),
             " with negative bags (bags with the same instances are a group).", call = call)
 }
 
@@ -83,57 +89,64 @@ place_groups <- function(share, k) {
 
 #' Choose parameters by cross-validation over whole bags
 #'
-#' `mil_tune()` fits a method with every configuration of a grid to all folds of bags but one, scores
-#' the bags that were left out, and chooses the configuration with the best mean. `mil_cv()` does so
-#' for one configuration.
+#' `mil_tune()` fits a method with every configuration of a grid to all folds of bags but one,
+#' scores the bags that were left out, and chooses the configuration with the best mean. `mil_cv()`
+#' does so for one configuration.
 #'
 #' @section Levels:
 #' `"bag"` compares the scores of held-out bags. `"instance"` compares those of instances with their
 #' `truth`, which the bags must hold. `"witness"` needs no truth: it compares the largest score of
-#' each positive bag with the largest of as many instances drawn from all negative bags, none of which is a target.
-#' The AUC is the probability that the positive bag's is larger, computed exactly over all such draws. So the scores of a
-#' method that has learnt nothing give 0.5 (and a `tpr` equal to `fpr`) whatever the sizes of the bags are, where
-#' `"bag"` depends on them: the largest of fifty scores is easily above the largest of four.
+#' each positive bag with the largest of as many instances drawn from all negative bags, none of
+#' which is a target. The AUC is the probability that the positive bag's is larger, computed
+#' exactly over all such draws. So the scores of a method that has learnt nothing give 0.5 (and a
+#' `tpr` equal to `fpr`) whatever the sizes of the bags are, where `"bag"` depends on them: the
+#' largest of fifty scores is easily above the largest of four.
 #'
-#' `"witness-0.1"` is the level `"witness"` of version 0.1.0, for results that were made with it: it compares the largest
-#' score of each positive bag with the score of every single instance of the negative bags. It has no level of chance:
-#' scores that are pure noise give 0.86 with bags of six.
+#' `"witness-0.1"` is the level `"witness"` of version 0.1.0, for results that were made with it:
+#' it compares the largest score of each positive bag with the score of every single instance of
+#' the negative bags. It has no level of chance: scores that are pure noise give 0.86 with bags of
+#' six.
 #'
 #' @section Resuming:
-#' With `dir`, each fit is kept in a file as soon as it is done, and the same call goes on where it was stopped, in
-#' another session, too. The random numbers that it started from are kept with the results, so no [set.seed()] is needed
-#' for that. Results of other data, another method or other parameters, another measure, other folds or another version of
-#' the package are refused with an error that says what differs. A function is compared by its code and by the values
-#' that it uses, a function of a package by its name and the package's version.
+#' With `dir`, each fit is kept in a file as soon as it is done, and the same call goes on where it
+#' was stopped, in another session, too. The random numbers that it started from are kept with the
+#' results, so no [set.seed()] is needed for that. Results of other data, another method or other
+#' parameters, another measure, other folds or another version of the package are refused with an
+#' error that says what differs. A function is compared by its code and by the values that it uses,
+#' a function of a package by its name and the package's version.
 #'
-#' @param x [bags()], or a named list of them (as in [one_vs_rest()]): then one configuration is chosen for
-#'   all, by the mean over them.
-#' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is the bags, and it need
-#'   not have an argument `progress`.
-#' @param grid a data frame with one configuration per row and one parameter per column; entries that are `NA`
-#'   are left at the method's default.
+#' @param x [bags()], or a named list of them (as in [one_vs_rest()]): then one configuration is
+#'   chosen for all, by the mean over them.
+#' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
+#'   the bags, and it need not have an argument `progress`.
+#' @param grid a data frame with one configuration per row and one parameter per column; entries
+#'   that are `NA` are left at the method's default.
 #' @param ... further parameters of the method, the same for all configurations.
-#' @param folds their number, or for one `bags` what [bag_folds()] gives: the fold of each bag. For a list
-#'   of bags, a list of such vectors is taken too.
-#' @param group bags that must stay together, such as those of one person or scene: see [bag_folds()]. For a list of
-#'   bags, a list of such vectors.
-#' @param metric `"auc"`; `"tpr"`, the true positive rate at `fpr`; or `"accuracy"` of the classes that the fit
-#'   assigns (not for `"witness"`).
+#' @param folds their number, or for one `bags` what [bag_folds()] gives: the fold of each bag. For
+#'   a list of bags, a list of such vectors is taken too.
+#' @param group bags that must stay together, such as those of one person or scene: see
+#'   [bag_folds()]. For a list of bags, a list of such vectors.
+#' @param metric `"auc"`; `"tpr"`, the true positive rate at `fpr`; or `"accuracy"` of the classes
+#'   that the fit assigns (not for `"witness"`).
 #' @param level of what; see below.
 #' @param fpr the false positive rate for `"tpr"`.
-#' @param rule `"best"`: the best mean; `"one-se"`: the first configuration of the grid whose mean is within
-#'   one standard error of the best, so that a grid sorted from simple to complex gives the simplest.
+#' @param rule `"best"`: the best mean; `"one-se"`: the first configuration of the grid whose mean
+#'   is within one standard error of the best, so that a grid sorted from simple to complex gives
+#'   the simplest.
 #' @param refit fit the chosen configuration to all bags?
-#' @param dir a folder in which results are kept: a run that was stopped goes on where it was, see below.
+#' @param dir a folder in which results are kept: a run that was stopped goes on where it was, see
+#'   below.
 #' @param progress show a progress bar.
 #' @return `mil_tune()`: a list of class `mil_tune`:
-#'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped with an error)}
-#'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds and error}
+#'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped
+#'     with an error)}
+#'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds and
+#'     error}
 #'   \item{best}{the row chosen; `parameters`, a list, for `do.call()`}
 #'   \item{fit}{the refit, or `NULL`}
-#'   `mil_cv()`: a data frame with one row per fold. Every fit draws from a random stream of its own, made from
-#'   the seed, and so does the refit: the number of workers (daemons of mirai, or of a plan of the package future)
-#'   changes nothing.
+#'   `mil_cv()`: a data frame with one row per fold. Every fit draws from a random stream of its
+#'   own, made from the seed, and so does the refit: the number of workers (daemons of mirai, or of
+#'   a plan of the package future) changes nothing.
 #' @seealso [bag_folds()]
 #' @examples
 #' set.seed(1)
@@ -142,9 +155,12 @@ place_groups <- function(share, k) {
 #' tuned
 #' predict(tuned$fit, b, level = "bag")[1:2, ]
 #' @export
-mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL, metric = c("auc", "tpr", "accuracy"),
-                     level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1, rule = c("best", "one-se"),
-                     refit = TRUE, dir = NULL, progress = getOption("fumi.progress", interactive())) {
+mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL,
+                     metric = c("auc", "tpr", "accuracy"),
+                     level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1,
+                     rule = c("best", "one-se"),
+                     refit = TRUE, dir = NULL,
+                     progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
   rule <- check_choice(rule, c("best", "one-se"), "rule")
   refit <- check_flag(refit, "refit")
@@ -153,7 +169,8 @@ mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL, met
   if (missing(grid)) stop_fumi("`grid` must be given: a data frame with one configuration per row.")
   configurations <- check_grid(grid, list(...))
   fitter <- check_fitter(fitter, rlang::caller_env())
-  work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)), drawn)
+  work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
+                    drawn)
   tried <- cross_validate(problems, fitter, configurations, measure, work, progress)
   chosen <- new_mil_tune(tried, grid, configurations, measure, rule)
   if (!refit) return(chosen)
@@ -165,17 +182,20 @@ mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL, met
 
 #' @rdname mil_tune
 #' @export
-mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, group = NULL, metric = c("auc", "tpr", "accuracy"),
+mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, group = NULL,
+                   metric = c("auc", "tpr", "accuracy"),
                    level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1, dir = NULL,
                    progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
   problems <- check_problems(x)
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   fitter <- check_fitter(fitter, rlang::caller_env())
-  work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)), drawn)
+  work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
+                    drawn)
   tried <- cross_validate(problems, fitter, list(list(...)), measure, work, progress)
   failed <- which(!is.na(tried$error))
-  if (length(failed)) stop_fumi("Fold ", tried$fold[failed[1]], " could not be fitted: ", tried$error[failed[1]],
+  if (length(failed))
+    stop_fumi("Fold ", tried$fold[failed[1]], " could not be fitted: ", tried$error[failed[1]],
                                 class = "fit")
   tried[setdiff(names(tried), c("configuration", "error"))]
 }
@@ -190,8 +210,8 @@ check_measure <- function(metric, level, fpr, call = rlang::caller_env()) {
                   level = check_choice(level, levels, "level", call = call),
                   fpr = check_number(fpr, "fpr", min = 0, max = 1, call = call))
   if (measure$metric == "accuracy" && startsWith(measure$level, "witness"))
-    stop_fumi("`level` must be \"bag\" or \"instance\" for `metric = \"accuracy\"`, not \"", measure$level, "\".",
-              call = call)
+    stop_fumi("`level` must be \"bag\" or \"instance\" for `metric = \"accuracy\"`, not \"",
+              measure$level, "\".", call = call)
   measure
 }
 
@@ -206,33 +226,40 @@ check_problems <- function(x, call = rlang::caller_env()) {
 
 # One vector of folds for each of the `problems`, drawn or as given.
 check_folds <- function(folds, problems, group = NULL, call = rlang::caller_env()) {
-  if (is.list(group) && length(group) != length(problems) || !is.list(group) && !is.null(group) && length(problems) > 1)
-    stop_fumi("`group` must be a list with one vector for each of the ", length(problems), " bags objects, not ",
-              describe(group), ".", call = call)
-  group <- Map(check_group, if (is.list(group)) group else list(group), problems, MoreArgs = list(call = call))
+  if (is.list(group) && length(group) != length(problems) || !is.list(group) && !is.null(group) &&
+      length(problems) > 1)
+    stop_fumi("`group` must be a list with one vector for each of the ", length(problems),
+              " bags objects, not ", describe(group), ".", call = call)
+  group <- Map(check_group, if (is.list(group)) group else list(group), problems,
+               MoreArgs = list(call = call))
   if (is.numeric(folds) && length(folds) == 1)
     return(Map(draw_folds, problems, folds, "folds", group, MoreArgs = list(call = call)))
   if (!is.list(folds)) folds <- list(folds)
   ok <- length(folds) == length(problems) &&
-    all(mapply(function(f, b) length(f) == length(b) && !anyNA(f) && length(unique(f)) > 1, folds, problems))
+    all(mapply(function(f, b) length(f) == length(b) && !anyNA(f) && length(unique(f)) > 1, folds,
+               problems))
   if (!ok)
     stop_fumi("`folds` must be a number of folds, or give two or more folds, one entry for each of the ",
-              paste(lengths(problems), collapse = ", "), " bags, not ", describe(folds), ".", call = call)
+              paste(lengths(problems), collapse = ", "), " bags, not ", describe(folds), ".",
+              call = call)
   Map(check_apart, folds, group, MoreArgs = list(call = call))
 }
 
 # Folds of which no group is in two.
 check_apart <- function(folds, group, call) {
-  torn <- unique(group)[vapply(unique(group), function(g) length(unique(folds[group == g])) > 1, NA)]
+  torn <- unique(group)[vapply(unique(group), function(g) length(unique(folds[group == g])) > 1,
+                               NA)]
   if (length(torn))
-    stop_fumi("`folds` must have each `group` in one fold, but ", enumerate(torn), " is in more.", call = call)
+    stop_fumi("`folds` must have each `group` in one fold, but ", enumerate(torn), " is in more.",
+              call = call)
   folds
 }
 
 # One list of parameters a row.
 check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
-    stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid), ".", call = call)
+    stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid),
+              ".", call = call)
   lapply(seq_len(nrow(grid)), function(i) {
     row <- lapply(grid, function(column) column[[i]])
     c(row[!vapply(row, function(v) is.atomic(v) && anyNA(v), NA)], fixed)
@@ -241,21 +268,25 @@ check_grid <- function(grid, fixed, call = rlang::caller_env()) {
 
 # ---- cross-validation --------------------------------------------------------------------
 
-cross_validate <- function(problems, fitter, configurations, measure, work, progress, call = rlang::caller_env()) {
+cross_validate <- function(problems, fitter, configurations, measure, work, progress,
+                           call = rlang::caller_env()) {
   folds <- work$drawn$folds
   place <- do.call(rbind, lapply(seq_along(problems), function(j)
     data.frame(problem = j, fold = sort(unique(folds[[j]])))))
   tasks <- lapply(seq_along(configurations), function(i) lapply(seq_len(nrow(place)), function(k)
     list(name = paste(i, names(problems)[place$problem[k]], place$fold[k], sep = "-"),
-         configuration = i, method = list(fitter, configurations[[i]]), problem = place$problem[k], fold = place$fold[k],
+         configuration = i, method = list(fitter, configurations[[i]]), problem = place$problem[k],
+         fold = place$fold[k],
          stream = task_stream(work$drawn$seed, 0, k), folds = folds[[place$problem[k]]],
          data = problems[[place$problem[k]]])))
   tasks <- unlist(tasks, recursive = FALSE)
-  done <- run_tasks(tasks, fold_runner(measure), work, check_flag(progress, "progress", call), "cross-validation", call)
+  done <- run_tasks(tasks, fold_runner(measure), work, check_flag(progress, "progress", call),
+                    "cross-validation", call)
   described <- lapply(tasks, function(task) data.frame(
     configuration = task$configuration, bags = names(problems)[task$problem], fold = task$fold))
   empty <- data.frame(metric = NA_real_, seconds = NA_real_, error = "not run")
-  cbind(do.call(rbind, described), do.call(rbind, lapply(done, function(d) if (is.null(d)) empty else d)))
+  cbind(do.call(rbind, described),
+        do.call(rbind, lapply(done, function(d) if (is.null(d)) empty else d)))
 }
 
 fold_runner <- function(measure) {
@@ -277,7 +308,8 @@ one_fold <- function(task, measure) {
   failed <- function(e) data.frame(metric = NA_real_, error = why_failed(e))
   start <- proc.time()[["elapsed"]]
   result <- tryCatch(attempt(), error = failed)
-  data.frame(metric = result$metric, seconds = proc.time()[["elapsed"]] - start, error = result$error)
+  data.frame(metric = result$metric, seconds = proc.time()[["elapsed"]] - start,
+             error = result$error)
 }
 
 held_out_metric <- function(fit, b, measure) {
@@ -289,21 +321,25 @@ held_out_metric <- function(fit, b, measure) {
     best <- pool_bags(s$.score[positive], s$.bag[positive])
     negative <- s$.score[!positive]
     if (measure$level == "witness")
-      return(witness_metric(best, tabulate(match(s$.bag, names(best)), length(best)), negative, measure))
+      return(witness_metric(best, tabulate(match(s$.bag, names(best)), length(best)), negative,
+                            measure))
     curve <- mil_roc(c(best, negative), rep(c(TRUE, FALSE), c(length(best), length(negative))))
   }
   if (measure$metric == "auc") as.numeric(curve$auc) else tpr_at(curve, measure$fpr)
 }
 
-# The best score of each positive bag, of `size` instances, against the best of as many draws from `negative`.
+# The best score of each positive bag, of `size` instances, against the best of as many draws from
+# `negative`.
 witness_metric <- function(best, size, negative, measure) {
-  below <- chance_of_best(findInterval(best, sort(negative), left.open = TRUE), size, length(negative))
+  below <- chance_of_best(findInterval(best, sort(negative), left.open = TRUE), size,
+                          length(negative))
   not_above <- chance_of_best(findInterval(best, sort(negative)), size, length(negative))
-  if (measure$metric == "auc") mean((below + not_above) / 2) else mean(1 - below <= measure$fpr + 1e-12)
+  if (measure$metric == "auc") mean((below + not_above) / 2)
+  else mean(1 - below <= measure$fpr + 1e-12)
 }
 
-# The probability that `size` draws from `n` values are all among the `few` smallest: draws without repetition, or with
-# it where a bag has more instances than there are values.
+# The probability that `size` draws from `n` values are all among the `few` smallest: draws without
+# repetition, or with it where a bag has more instances than there are values.
 chance_of_best <- function(few, size, n) {
   ifelse(size <= n, exp(lchoose(few, size) - lchoose(n, size)), (few / n)^size)
 }
@@ -319,21 +355,24 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
   by_fold <- split(tried, tried$configuration)
   mean_of <- vapply(by_fold, function(d) mean(d$metric), 0)
   if (all(is.na(mean_of)))
-    stop_fumi("At least one configuration of `grid` must run, but all fail: ", tried$error[!is.na(tried$error)][1],
-              class = "fit", call = call)
+    stop_fumi("At least one configuration of `grid` must run, but all fail: ",
+              tried$error[!is.na(tried$error)][1], class = "fit", call = call)
   se <- vapply(by_fold, function(d) stats::sd(d$metric) / sqrt(nrow(d)), 0)
   results <- data.frame(grid, mean = mean_of, se = se,
-                        failed = vapply(by_fold, function(d) sum(!is.na(d$error)), 0), check.names = FALSE)
+                        failed = vapply(by_fold, function(d) sum(!is.na(d$error)), 0),
+                        check.names = FALSE)
   best <- which.max(mean_of)
   if (rule == "one-se") best <- which(mean_of >= mean_of[best] - se[best])[[1]]
-  structure(list(results = results, folds = tried, best = unname(best), parameters = configurations[[best]],
+  structure(list(results = results, folds = tried, best = unname(best),
+                 parameters = configurations[[best]],
                  fit = NULL, measure = measure, rule = rule), class = "mil_tune")
 }
 
 #' @export
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
-  cat("Cross-validation of ", nrow(x$results), " configurations, ", nrow(x$folds) / nrow(x$results), " folds, by ",
+  cat("Cross-validation of ", nrow(x$results), " configurations, ",
+      nrow(x$folds) / nrow(x$results), " folds, by ",
       m$level, "-level ", m$metric, if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   shown <- x$results
   shown[c("mean", "se")] <- lapply(shown[c("mean", "se")], signif, digits)
@@ -349,8 +388,10 @@ plot.mil_tune <- function(x, ...) {
   shown <- x$results
   i <- seq_len(nrow(shown))
   colour <- ifelse(i == x$best, target_colour, background_colour)
-  graphics::plot(i, shown$mean, ylim = range(shown$mean - shown$se, shown$mean + shown$se, na.rm = TRUE), pch = 19,
-                 col = colour, xlab = "configuration", ylab = paste(x$measure$level, x$measure$metric), las = 1, ...)
+  graphics::plot(i, shown$mean, ylim = range(shown$mean - shown$se, shown$mean + shown$se,
+                                             na.rm = TRUE), pch = 19,
+                 col = colour, xlab = "configuration",
+                 ylab = paste(x$measure$level, x$measure$metric), las = 1, ...)
   graphics::segments(i, shown$mean - shown$se, i, shown$mean + shown$se, col = colour)
   invisible(x)
 }

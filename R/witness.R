@@ -1,7 +1,7 @@
-# Witnesses of positive bags. DEVIATES D9: Algorithm 1 looks at one instance at a time, and no step of it uses that a
-# positive bag holds a target. Here one instance of each positive bag is taken for its target, and no other of it: the
-# one with the highest score by fits that have not seen the bag, since a fit of many atoms rebuilds well what it has
-# seen, target or not.
+# Witnesses of positive bags. DEVIATES D9: Algorithm 1 looks at one instance at a time, and no step
+# of it uses that a positive bag holds a target. Here one instance of each positive bag is taken
+# for its target, and no other of it: the one with the highest score by fits that have not seen the
+# bag, since a fit of many atoms rebuilds well what it has seen, target or not.
 
 witness_folds <- 5
 witness_starts <- 2
@@ -18,7 +18,8 @@ check_witnesses <- function(b, spec, call = rlang::caller_env()) {
               n_seen, "), not ", spec$n_target, ".", call = call)
 }
 
-# What is known of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness, else 0.
+# What is known of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness,
+# else 0.
 find_witnesses <- function(b, spec, progress, call) {
   positive <- which(b$label)
   n_folds <- min(witness_folds, length(positive))
@@ -41,16 +42,18 @@ find_witnesses <- function(b, spec, progress, call) {
 
 # Scores of the instances in the columns `unseen`, by a fit to all others.
 score_unseen <- function(b, unseen, spec, prior, call) {
-  spec[c("n_start", "combine", "keep_background", "witnesses")] <- list(witness_starts, "average", FALSE, 0)
+  spec[c("n_start", "combine", "keep_background",
+         "witnesses")] <- list(witness_starts, "average", FALSE, 0)
   spec["prior"] <- list(prior[-unseen])
   spec["weight"] <- list(spec$weight[-unseen])
-  fit <- suppressWarnings(dlfumi_bridge(take_columns(b, seq_along(b$bag)[-unseen]), spec, "paper", FALSE))
+  fit <- suppressWarnings(dlfumi_bridge(take_columns(b, seq_along(b$bag)[-unseen]), spec, "paper",
+                                        FALSE))
   if (fit$stop_reason == "interrupt") check_status("interrupt", call)
   score_instances(fit, b$x[, unseen, drop = FALSE], call = call)
 }
 
-# 1 for the instance of each bag with the highest score, else 0. Where the prior that was given is 1 the target is known;
-# where it is 0 there is none.
+# 1 for the instance of each bag with the highest score, else 0. Where the prior that was given is
+# 1 the target is known; where it is 0 there is none.
 best_of_bags <- function(score, bag, given) {
   known <- numeric(length(score))
   for (of_bag in split(seq_along(bag), bag)) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env Rscript
-# How honest the probabilities of bags are: for each method, problem and size of bags the Brier score on new bags, and
-# how much lower it would be with the best monotone map of the same scores (isotonic regression on the new bags
-# themselves, which no fit can know). The goal is at most 0.02 more, in the mean of two training sets. Replaces the rows
-# of what it ran in bench/results/calibration.csv. The package must be installed.
+# How honest the probabilities of bags are: for each method, problem and size of bags the Brier
+# score on new bags, and how much lower it would be with the best monotone map of the same scores
+# (isotonic regression on the new bags themselves, which no fit can know). The goal is at most 0.02
+# more, in the mean of two training sets. Replaces the rows of what it ran in
+# bench/results/calibration.csv. The package must be installed.
 #
 #     Rscript bench/calibration.R                       # all problems
 #     Rscript bench/calibration.R shift cluster         # or some of them
@@ -12,13 +13,16 @@ replicates <- 2
 
 methods <- list(
   dlfumi = list(dlfumi, n_target = 1, n_background = 5), `dlfumi defaults` = list(dlfumi),
-  dmil = list(dmil), `dmil gmean` = list(dmil, pool = "gmean"), diverse_density = list(diverse_density, n_start = 5),
-  em_dd = list(em_dd, n_start = 5), mi_svm = list(mi_svm), `mi_svm MI rbf` = list(mi_svm, type = "MI", kernel = "rbf"),
-  miles = list(miles), e_fumi = list(e_fumi), mi_ace = list(mi_ace), mi_smf = list(mi_ace, type = "smf"),
+  dmil = list(dmil), `dmil gmean` = list(dmil, pool = "gmean"),
+  diverse_density = list(diverse_density, n_start = 5),
+  em_dd = list(em_dd, n_start = 5), mi_svm = list(mi_svm),
+  `mi_svm MI rbf` = list(mi_svm, type = "MI", kernel = "rbf"),
+  miles = list(miles), e_fumi = list(e_fumi), mi_ace = list(mi_ace),
+  mi_smf = list(mi_ace, type = "smf"),
   mmdl = list(mmdl), `mmdl bag route` = list(mmdl, bag_route = TRUE), sil = list(sil))
 
-# Each problem gives features of instances, of which those of `target` are targets; `part` is 1 for training bags and
-# 2 for new ones, which share no image.
+# Each problem gives features of instances, of which those of `target` are targets; `part` is 1 for
+# training bags and 2 for new ones, which share no image.
 problems <- list(
   # a shift of two of eight features
   shift = function(target, part) {
@@ -52,7 +56,8 @@ atoms <- matrix(rnorm(100), 5)
 atoms <- atoms / sqrt(rowSums(atoms^2))
 n_new <- 600
 
-# Half of the bags are positive, and hold a target with probability 0.15 for each instance, but at least one.
+# Half of the bags are positive, and hold a target with probability 0.15 for each instance, but at
+# least one.
 make_bags <- function(problem, n_bags, size, part) {
   positive <- rep(c(TRUE, FALSE), each = n_bags / 2)
   target <- unlist(lapply(positive, function(y)
@@ -76,22 +81,25 @@ measure <- function(problem, size, seed, method) {
   best <- isotonic_brier(score, new$label)
   data.frame(problem, size, method, seed, auc = as.numeric(mil_roc(score, new$label)$auc),
              brier = mean((p - new$label)^2), best, excess = mean((p - new$label)^2) - best,
-             negatives = mean(p[!new$label]), source = fit$calibration$source, kept = fit$calibration$kept,
+             negatives = mean(p[!new$label]), source = fit$calibration$source,
+             kept = fit$calibration$kept,
              version = as.character(packageVersion("fumi")), date = as.character(Sys.Date()),
              command = "Rscript bench/calibration.R")
 }
 
-file <- file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))), "results", "calibration.csv")
+file <- file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))),
+                  "results", "calibration.csv")
 asked <- commandArgs(TRUE)
 if (!length(asked)) asked <- names(problems)
 for (problem in asked) {
-  cases <- expand.grid(method = names(methods), size = c(4, 20), seed = seq_len(replicates), stringsAsFactors = FALSE)
+  cases <- expand.grid(method = names(methods), size = c(4, 20), seed = seq_len(replicates),
+                       stringsAsFactors = FALSE)
   for (i in seq_len(nrow(cases))) {
     row <- measure(problem, cases$size[i], cases$seed[i], cases$method[i])
     number <- c("auc", "brier", "best", "excess", "negatives")
     row[number] <- lapply(row[number], round, 4)
-    cat(sprintf("%-10s %2d %-16s auc %.3f brier %.3f excess %.3f\n", problem, row$size, row$method, row$auc, row$brier,
-                row$excess))
+    cat(sprintf("%-10s %2d %-16s auc %.3f brier %.3f excess %.3f\n", problem, row$size, row$method,
+                row$auc, row$brier, row$excess))
     before <- if (file.exists(file)) read.csv(file)
     same <- before$problem == row$problem & before$size == row$size & before$method == row$method & before$seed == row$seed
     write.csv(rbind(before[!same, ], row), file, row.names = FALSE)

@@ -1,7 +1,8 @@
 #!/usr/bin/env Rscript
-# CPU time of the exact coder, one thread, codes from 0, against scikit-learn's lasso_cd where python3 has it
-# and, with FUMI_BENCH_CODER, the path of a C program `lasso X D lambda fs gap threads repeats -`, against that;
-# they take turns on the same files. The package must be installed.
+# CPU time of the exact coder, one thread, codes from 0, against scikit-learn's lasso_cd where
+# python3 has it and, with FUMI_BENCH_CODER, the path of a C program
+# `lasso X D lambda fs gap threads repeats -`, against that; they take turns on the same files. The
+# package must be installed.
 
 rounds <- 5
 lambda <- 0.1
@@ -35,14 +36,17 @@ write_matrix <- function(x) {
 # A python3 that has scikit-learn, or "".
 find_python <- function() {
   for (python in unique(c(Sys.which("python3"), "/usr/bin/python3")))
-    if (nzchar(python) && system2(python, c("-c", shQuote("import sklearn")), stdout = FALSE, stderr = FALSE) == 0)
+    if (nzchar(python) && system2(python, c("-c", shQuote("import sklearn")), stdout = FALSE,
+                                  stderr = FALSE) == 0)
       return(python)
   ""
 }
 
 build_other <- function() {
   program <- tempfile("lasso")
-  status <- system2(Sys.getenv("CC", "gcc"), c("-O2", "-fopenmp", "-w", "-I", shQuote(dirname(other)), shQuote(other), "-o", program,
+  status <- system2(Sys.getenv("CC", "gcc"), c("-O2", "-fopenmp", "-w", "-I",
+                                               shQuote(dirname(other)), shQuote(other), "-o",
+  program,
                              "-llapack -lblas -lm"))
   if (status != 0) stop("cannot build ", other)
   program
@@ -59,12 +63,14 @@ largest_gap <- function(x, d, a) {
 
 own_seconds <- function(x, d) {
   used <- system.time(out <- .Call(fumi:::ffi_code, x, rep(1, n), d,
-                                   list(lambda = lambda, steps = 0L, nonneg = FALSE, simd = 0L, threads = 1L)))
+                                   list(lambda = lambda, steps = 0L, nonneg = FALSE, simd = 0L,
+                                        threads = 1L)))
   structure(sum(used[c("user.self", "sys.self")]), codes = out$codes)
 }
 
 other_seconds <- function(program, files) {
-  line <- system2(program, c(files, lambda, "fs", 1e-6, 1, 1, "-"), env = "OPENBLAS_NUM_THREADS=1", stdout = TRUE)
+  line <- system2(program, c(files, lambda, "fs", 1e-6, 1, 1, "-"), env = "OPENBLAS_NUM_THREADS=1",
+                  stdout = TRUE)
   as.numeric(sub(".*cpu ([0-9.]+) s.*", "\\1", line))
 }
 
@@ -84,16 +90,19 @@ compare <- function(x, n_atoms, program, python) {
   for (round in seq_len(rounds)) {
     seconds[round, "own"] <- own <- own_seconds(x, d)
     if (nzchar(other)) seconds[round, "other"] <- other_seconds(program, files[c(1, 3)])
-    if (nzchar(python)) seconds[round, "sklearn"] <- theirs <- sklearn_seconds(python, files[2:3], n_atoms)
+    if (nzchar(python))
+      seconds[round, "sklearn"] <- theirs <- sklearn_seconds(python, files[2:3], n_atoms)
   }
   gap[["own"]] <- largest_gap(x[, few], d, attr(own, "codes")[, few])
   if (nzchar(python)) gap[["sklearn"]] <- largest_gap(x[, few], d, attr(theirs, "codes"))
   least <- apply(seconds, 2, min)
-  data.frame(atoms = n_atoms, non_zero = mean(colSums(attr(own, "codes") != 0)), thousand_a_second = n / 1000 / least[["own"]],
+  data.frame(atoms = n_atoms, non_zero = mean(colSums(attr(own, "codes") != 0)),
+             thousand_a_second = n / 1000 / least[["own"]],
              gap = gap[["own"]], over_other = least[["other"]] / least[["own"]],
              median_other = median(seconds[, "other"] / seconds[, "own"]),
              over_sklearn = least[["sklearn"]] / least[["own"]],
-             median_sklearn = median(seconds[, "sklearn"] / seconds[, "own"]), gap_sklearn = gap[["sklearn"]])
+             median_sklearn = median(seconds[, "sklearn"] / seconds[, "own"]),
+             gap_sklearn = gap[["sklearn"]])
 }
 
 set.seed(1)

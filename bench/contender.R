@@ -17,7 +17,8 @@ run <- list(
     x, bags$n_positive, start, n_target, lambda, beta, gamma, n_iter[["r"]])),
   core = function() run_core(problem, problem$n_iter[["core"]], scale),
   dlfumi = function() with(problem, fumi::dlfumi(
-    bags, n_target = n_target, n_background = n_background, lambda = lambda, beta = beta, gamma = gamma,
+    bags, n_target = n_target, n_background = n_background, lambda = lambda, beta = beta,
+    gamma = gamma,
     init = start, control = fumi::dlfumi_control(max_iter = n_iter[["core"]], tol = 0),
     progress = FALSE))$objective$objective)
 run$avx2 <- run$portable <- run$threads <- run$reference <- run$core
@@ -58,4 +59,5 @@ b <- problem$bags
 cat(deparse(list(
   cpu = min(used[1, ]), wall = min(used[2, ]), share_of_r = share, idle = quiet,
   blas = extSoftVersion()[["BLAS"]], d = nrow(b$x), n = ncol(b$x), n_positive = b$n_positive,
-  path = path[seq_len(problem$n_iter[["r"]])]), control = c("digits17", "keepNA", "niceNames")), sep = "\n")
+  path = path[seq_len(problem$n_iter[["r"]])]), control = c("digits17", "keepNA", "niceNames")),
+  sep = "\n")

@@ -2,12 +2,13 @@
 #
 #   Rscript bench/coverage.R [replicates] [bags] [folds] [repeats]
 #
-# 40 bags of 4 instances, half of them positive. One instance of each positive bag is shifted by `shift` in all of ten
-# features: 0 is noise, 0.6 a weak signal. Each of two methods, the difference of means and ridge regression of the
-# labels of bags on their instances, is run on the first five features and on the last five: these two are equally
-# good, so that what is tested is true. The fits are a few lines of R, to be quick; folds, pairs, variances, intervals and
-# tests are those of the package. The truth of noise is 0.5; of the signal, the mean over all replicates of both halves.
-# Rows are appended to bench/results/coverage.csv.
+# 40 bags of 4 instances, half of them positive. One instance of each positive bag is shifted by
+# `shift` in all of ten features: 0 is noise, 0.6 a weak signal. Each of two methods, the
+# difference of means and ridge regression of the labels of bags on their instances, is run on the
+# first five features and on the last five: these two are equally good, so that what is tested is
+# true. The fits are a few lines of R, to be quick; folds, pairs, variances, intervals and tests
+# are those of the package. The truth of noise is 0.5; of the signal, the mean over all replicates
+# of both halves. Rows are appended to bench/results/coverage.csv.
 
 library(fumi)
 given <- as.integer(commandArgs(TRUE))
@@ -17,7 +18,8 @@ size <- 4
 seed <- 2026
 
 difference <- function(x, positive) colMeans(x[positive, ]) - colMeans(x[!positive, ])
-ridge <- function(x, positive) solve(crossprod(x) + diag(3 * size, ncol(x)), crossprod(x, positive - mean(positive)))
+ridge <- function(x, positive) solve(crossprod(x) + diag(3 * size, ncol(x)),
+                                     crossprod(x, positive - mean(positive)))
 methods <- list(difference = difference, ridge = ridge)
 halves <- list(first = 1:5, last = 6:10)
 
@@ -28,7 +30,8 @@ held_out <- function(x, bag, label, folds) {
     held <- folds[bag, run] == fold
     score <- x[held, columns] %*% fit(x[!held, columns], label[bag[!held]])
     best <- apply(matrix(score, size), 2, max)
-    data.frame(bag = unique(bag[held]), run, fold, positive = label[unique(bag[held])], score = best)
+    data.frame(bag = unique(bag[held]), run, fold, positive = label[unique(bag[held])],
+               score = best)
   }, places$fold, places$run))
   lapply(methods, function(fit) lapply(halves, function(columns) one(fit, columns)))
 }
@@ -40,7 +43,8 @@ replicate_once <- function(shift) {
   x <- matrix(rnorm(n * size * 10), ncol = 10)
   target <- label[bag] & !duplicated(bag)
   x[target, ] <- x[target, ] + shift
-  folds <- fumi:::repeated_folds(setting[["folds"]], setting[["repeats"]], list(bags(x, bag, label)), NULL)
+  folds <- fumi:::repeated_folds(setting[["folds"]], setting[["repeats"]],
+                                 list(bags(x, bag, label)), NULL)
   do.call(rbind, lapply(held_out(x, bag, label, folds), function(scores) {
     pairs <- lapply(scores, fumi:::fold_pairs)
     rows <- lapply(names(halves), function(half)
@@ -56,15 +60,18 @@ simulate <- function(shift) {
   do.call(rbind, lapply(names(methods), function(m) {
     s <- all[method == m, ]
     truth <- if (shift == 0) 0.5 else mean(s$auc)
-    data.frame(method = m, shift, truth = round(truth, 4), coverage = mean(s$low <= truth & truth <= s$high),
+    data.frame(method = m, shift, truth = round(truth, 4),
+               coverage = mean(s$low <= truth & truth <= s$high),
                size = mean(s$p[c(TRUE, FALSE)] < 0.05))
   }))
 }
 
 set.seed(seed)
 rows <- do.call(rbind, lapply(c(0, 0.6), simulate))
-rows <- data.frame(t(setting), rows, seed, date = as.character(Sys.Date()), version = as.character(packageVersion("fumi")),
+rows <- data.frame(t(setting), rows, seed, date = as.character(Sys.Date()),
+                   version = as.character(packageVersion("fumi")),
                    command = paste("Rscript bench/coverage.R", paste(given, collapse = " ")))
 print(rows, row.names = FALSE)
 file <- "bench/results/coverage.csv"
-write.table(rows, file, sep = ",", row.names = FALSE, append = file.exists(file), col.names = !file.exists(file), qmethod = "double")
+write.table(rows, file, sep = ",", row.names = FALSE, append = file.exists(file),
+            col.names = !file.exists(file), qmethod = "double")

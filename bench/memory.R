@@ -1,6 +1,7 @@
 #!/usr/bin/env Rscript
-# Growth of the peak memory by a fit, over a process that does no more than hold the bags, in sizes of X;
-# the goal is 0.05 + 2 K / d + max(8 K / N, K / 192). Linux only; the package must be installed.
+# Growth of the peak memory by a fit, over a process that does no more than hold the bags, in sizes
+# of X; the goal is 0.05 + 2 K / d + max(8 K / N, K / 192). Linux only; the package must be
+# installed.
 
 kilobytes <- function(field) {
   line <- grep(paste0("^", field, ":"), readLines("/proc/self/status"), value = TRUE)
@@ -9,22 +10,25 @@ kilobytes <- function(field) {
 
 make <- function(file, d, n, n_target, n_background) {
   set.seed(1)
-  b <- fumi::sim_bags(n / 100, 100, n_features = d, n_target = n_target, n_background = n_background)
+  b <- fumi::sim_bags(n / 100, 100, n_features = d, n_target = n_target,
+                      n_background = n_background)
   saveRDS(b, file, compress = FALSE)
 }
 
 fit <- function(file, d, n, n_target, n_background) {
-  once <- function(b) fumi::dlfumi(b, n_target = n_target, n_background = n_background, progress = FALSE,
-                                   control = fumi::dlfumi_control(max_iter = 2))
+  once <- function(b) fumi::dlfumi(b, n_target = n_target, n_background = n_background,
+                                   progress = FALSE, control = fumi::dlfumi_control(max_iter = 2))
   set.seed(1)
-  once(fumi::sim_bags(20, 100, n_features = d)) # loads and compiles whatever a fit needs, BLAS its buffers
+  # loads and compiles whatever a fit needs, BLAS its buffers
+  once(fumi::sim_bags(20, 100, n_features = d))
   b <- readRDS(file)
   invisible(gc())
   cat("5", file = "/proc/self/clear_refs") # the peak begins again from here
   before <- kilobytes("VmRSS")
   once(b)
   k <- n_target + n_background
-  grown <- data.frame(d, n, k, x_mb = d * n * 8 / 2^20, goal = 0.05 + 2 * k / d + max(8 * k / n, k / 192),
+  grown <- data.frame(d, n, k, x_mb = d * n * 8 / 2^20,
+                      goal = 0.05 + 2 * k / d + max(8 * k / n, k / 192),
                       growth = (kilobytes("VmHWM") - before) * 1024 / (d * n * 8))
   print(grown, digits = 3, row.names = FALSE)
 }

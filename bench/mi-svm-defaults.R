@@ -1,11 +1,13 @@
-# The study behind the defaults of mi_svm(): which kernel, cost, class weights and type do well on several data
-# sets, by cross-validation over whole bags of their training bags. MUSK1 has no say in it: it is there to see what
-# the choice does to data that were not used for it.
+# The study behind the defaults of mi_svm(): which kernel, cost, class weights and type do well on
+# several data sets, by cross-validation over whole bags of their training bags. MUSK1 has no say
+# in it: it is there to see what the choice does to data that were not used for it.
 #
 #   Rscript bench/mi-svm-defaults.R choose DIR    # DIR holds mil-<name>.rds: list(x, bag, label)
-#   Rscript bench/mi-svm-defaults.R musk1 FILE    # FILE is musk1norm.svm of the CRAN source package milr, vignettes/
+#   Rscript bench/mi-svm-defaults.R musk1 FILE    # FILE is musk1norm.svm of the CRAN source
+#   package milr, vignettes/
 #
-# Results: bench/results/mi-svm-defaults.csv, bench/results/mi-svm-musk1.csv. Needs the package installed.
+# Results: bench/results/mi-svm-defaults.csv, bench/results/mi-svm-musk1.csv. Needs the package
+# installed.
 
 library(fumi)
 
@@ -18,7 +20,8 @@ results <- "bench/results"
 some_bags <- function(x, bag, label, n_bags = 50, n_instances = 10) {
   first <- label[!duplicated(bag)]
   ids <- unique(bag)
-  kept <- unlist(lapply(split(ids, first), function(i) i[sample.int(length(i), min(n_bags, length(i)))]))
+  kept <- unlist(lapply(split(ids, first), function(i) i[sample.int(length(i),
+                                                                    min(n_bags, length(i)))]))
   row <- unlist(lapply(kept, function(id) {
     of_bag <- which(bag == id)
     of_bag[sample.int(length(of_bag), min(n_instances, length(of_bag)))]
@@ -48,7 +51,8 @@ data_sets <- function(dir) {
 
 # ---- choose --------------------------------------------------------------------------------------
 
-configurations <- expand.grid(type = c("mi", "MI"), kernel = c("linear", "rbf", "rbf, 3 sigma"), cost = c(1, 10, 100),
+configurations <- expand.grid(type = c("mi", "MI"), kernel = c("linear", "rbf", "rbf, 3 sigma"),
+                              cost = c(1, 10, 100),
                               class_weights = c("none", "balanced"), stringsAsFactors = FALSE)
 
 fit_one <- function(b, configuration) {
@@ -63,16 +67,19 @@ fit_one <- function(b, configuration) {
          class_weights = configuration$class_weights, progress = FALSE)
 }
 
-auc_of <- function(score, positive) as.numeric(pROC::auc(pROC::roc(positive, score, direction = "<", quiet = TRUE)))
+auc_of <- function(score, positive) as.numeric(pROC::auc(pROC::roc(positive, score,
+                                                                   direction = "<", quiet = TRUE)))
 
 # Of held-out bags: AUC, and the share on the right side of the boundary of the SVM.
 cross_validated <- function(b, fold, configuration) {
   parts <- lapply(unique(fold), function(k) {
     fit <- fit_one(b[fold != k], configuration)
-    data.frame(score = predict(fit, b[fold == k], level = "bag")$.score, positive = b$label[fold == k])
+    data.frame(score = predict(fit, b[fold == k], level = "bag")$.score,
+               positive = b$label[fold == k])
   })
   bag <- do.call(rbind, parts)
-  data.frame(auc = auc_of(bag$score, bag$positive), accuracy = mean((bag$score > 0) == bag$positive))
+  data.frame(auc = auc_of(bag$score, bag$positive),
+             accuracy = mean((bag$score > 0) == bag$positive))
 }
 
 choose <- function(dir) {
@@ -82,8 +89,10 @@ choose <- function(dir) {
     set.seed(seed)
     fold <- bag_folds(sets[[name]], 3)
     for (i in seq_len(nrow(configurations))) {
-      seconds <- system.time(one <- cross_validated(sets[[name]], fold, configurations[i, ]))[["elapsed"]]
-      rows[[length(rows) + 1]] <- data.frame(set = name, configurations[i, ], one, seconds = round(seconds, 2))
+      seconds <- system.time(one <- cross_validated(sets[[name]], fold,
+                                                    configurations[i, ]))[["elapsed"]]
+      rows[[length(rows) + 1]] <- data.frame(set = name, configurations[i, ], one,
+                                             seconds = round(seconds, 2))
     }
     message(name)
   }
@@ -100,7 +109,7 @@ summarised <- function(table) {
   mean[order(-mean$auc), ]
 }
 
-# ---- MUSK1 -----------------------------------------------------------------------------------------
+# ---- MUSK1 ----------------------------------------------------------------------------------
 
 # Lines "instance:bag:label 1:value ..." after those that begin with #.
 read_musk1 <- function(file) {
@@ -111,12 +120,15 @@ read_musk1 <- function(file) {
   bags(x, key[, 2], key[, 3] == "1")
 }
 
-# Ten folds of bags, five times: the class that predict() gives, the side of the boundary, and the AUC.
+# Ten folds of bags, five times: the class that predict() gives, the side of the boundary, and the
+# AUC.
 musk1 <- function(file) {
   b <- read_musk1(file)
   fitters <- list(
-    "mi_svm(), defaults of 0.1.0" = function(b) mi_svm(b, type = "mi", kernel = "linear", cost = 1, class_weights = "none"),
-    "mi_svm()" = function(b) mi_svm(b), "mi_svm(type = \"mi\")" = function(b) mi_svm(b, type = "mi"),
+    "mi_svm(), defaults of 0.1.0" = function(b) mi_svm(b, type = "mi", kernel = "linear", cost = 1,
+                                                       class_weights = "none"),
+    "mi_svm()" = function(b) mi_svm(b),
+    "mi_svm(type = \"mi\")" = function(b) mi_svm(b, type = "mi"),
     "dlfumi()" = function(b) dlfumi(b))
   rows <- list()
   for (name in names(fitters)) for (repetition in 1:5) {
@@ -135,10 +147,12 @@ musk1_folds <- function(b, fitter) {
     fit <- suppressWarnings(fitter(b[fold != k]))
     held <- b[fold == k]
     called <- predict(fit, held, type = "class", level = "bag")$.pred_class
-    data.frame(score = predict(fit, held, level = "bag")$.score, called = called == fit$classes[2], positive = held$label)
+    data.frame(score = predict(fit, held, level = "bag")$.score, called = called == fit$classes[2],
+               positive = held$label)
   })
   all <- do.call(rbind, parts)
-  data.frame(class = round(mean(all$called == all$positive), 4), boundary = round(mean((all$score > 0) == all$positive), 4),
+  data.frame(class = round(mean(all$called == all$positive), 4),
+             boundary = round(mean((all$score > 0) == all$positive), 4),
              auc = round(auc_of(all$score, all$positive), 4))
 }
 

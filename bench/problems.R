@@ -16,13 +16,17 @@ digit_bags <- function(n_bags, size) {
 
 # goal: times vectorised R, share of the peak, 2 threads over 1
 problems <- list(
-  usps = list(make = function() digit_bags(c(50, 50), c(4, 50)), n_target = 4, n_background = 15, beta = 25,
+  usps = list(make = function() digit_bags(c(50, 50), c(4, 50)), n_target = 4, n_background = 15,
+              beta = 25,
               gamma = 0.1, n_iter = c(r = 20, core = 100), batches = 5, goal = c(11, 0.50, 1.7)),
-  ar = list(make = function() fumi::sim_bags(100, 10, n_features = 4980, n_target = 3, n_background = 8),
+  ar = list(make = function() fumi::sim_bags(100, 10, n_features = 4980, n_target = 3,
+                                             n_background = 8),
             n_target = 3, n_background = 8, beta = 30, gamma = 0.001, n_iter = c(r = 4, core = 30),
             batches = 5, goal = c(8, 0.38, 1.5)),
-  large = list(make = function() digit_bags(c(2500, 800), c(4, 50)), n_target = 10, n_background = 50,
-               beta = 25, gamma = 0.1, n_iter = c(r = 1, core = 8), batches = 3, goal = c(6, 0.70, 1.85)))
+  large = list(make = function() digit_bags(c(2500, 800), c(4, 50)), n_target = 10,
+               n_background = 50,
+               beta = 25, gamma = 0.1, n_iter = c(r = 1, core = 8), batches = 3,
+               goal = c(6, 0.70, 1.85)))
 lambda <- 0.001
 
 make_problem <- function(name) {
@@ -54,11 +58,13 @@ flops <- function(d, n_positive, n_negative, n_target, n_background) {
   n_positive * one(n_target + n_background) + n_negative * one(n_background)
 }
 
-# The core alone: `n_iter` iterations from the start, with the options as they are. `scale` brings instances to norm 1,
-# which is done before the clock runs, for all contenders but the whole call of dlfumi().
+# The core alone: `n_iter` iterations from the start, with the options as they are. `scale` brings
+# instances to norm 1, which is done before the clock runs, for all contenders but the whole call
+# of dlfumi().
 run_core <- function(problem, n_iter, scale) {
   spec <- c(problem[c("n_target", "beta", "gamma")],
-            list(lambda = lambda, psi = 1, control = fumi::dlfumi_control(max_iter = n_iter, tol = 0)))
+            list(lambda = lambda, psi = 1,
+                 control = fumi::dlfumi_control(max_iter = n_iter, tol = 0)))
   own <- function() list(dictionary = problem$start$dictionary, codes = problem$start$codes + 0)
   fumi:::dlfumi_run(problem$bags, scale, own, spec, NULL, NULL)$objective$objective
 }

@@ -17,7 +17,8 @@ library_file <- function(pattern) {
   found <- Sys.glob(file.path("/usr", c("lib*", "lib*/*", "lib*/*/*", "local/lib"), pattern))
   if (length(found)) found[1] else NA
 }
-blas <- c(open = library_file("openblas*/libblas.so.3"), reference = library_file("blas/libblas.so.3"))
+blas <- c(open = library_file("openblas*/libblas.so.3"),
+          reference = library_file("blas/libblas.so.3"))
 
 # c(GF/s, GB/s) of one core, NA where the program cannot be built.
 peak <- function() {
@@ -32,20 +33,23 @@ first_match <- function(file, pattern) {
   if (length(line)) trimws(sub(".*:", "", line[1])) else "unknown"
 }
 
-git <- function(...) suppressWarnings(system2("git", c("-C", shQuote(root), ...), stdout = TRUE, stderr = FALSE))
+git <- function(...) suppressWarnings(system2("git", c("-C", shQuote(root), ...), stdout = TRUE,
+                                              stderr = FALSE))
 
 machine <- function() {
   commit <- c(git("rev-parse", "--short", "HEAD"), "unknown")[1]
   changed <- length(git("status", "--porcelain", "--", "R", "src")) > 0
   data.frame(
-    date = format(Sys.time(), "%Y-%m-%dT%H:%M:%S%z"), commit = paste0(commit, if (changed) "+changes"),
-    cpu = first_match("/proc/cpuinfo", "^model name"), kernel = .Call(fumi:::ffi_kernel_name, FALSE))
+    date = format(Sys.time(), "%Y-%m-%dT%H:%M:%S%z"),
+    commit = paste0(commit, if (changed) "+changes"),
+    cpu = first_match("/proc/cpuinfo", "^model name"),
+    kernel = .Call(fumi:::ffi_kernel_name, FALSE))
 }
 
 append_csv <- function(rows, name) {
   file <- file.path(bench, "results", paste0(name, ".csv"))
-  write.table(rows, file, append = file.exists(file), col.names = !file.exists(file), row.names = FALSE,
-              sep = ",", qmethod = "double")
+  write.table(rows, file, append = file.exists(file), col.names = !file.exists(file),
+              row.names = FALSE, sep = ",", qmethod = "double")
 }
 
 # ---- an EM iteration ----------------------------------------------------------------
@@ -55,7 +59,8 @@ append_csv <- function(rows, name) {
 compete <- function(contender, problem) {
   library <- blas[[if (contender == "reference") "reference" else "open"]]
   if (is.na(library)) return(NULL)
-  lines <- system2(file.path(R.home("bin"), "Rscript"), c(shQuote(file.path(bench, "contender.R")), contender, problem),
+  lines <- system2(file.path(R.home("bin"), "Rscript"),
+                   c(shQuote(file.path(bench, "contender.R")), contender, problem),
                    env = c(paste0("LD_PRELOAD=", library), "OPENBLAS_NUM_THREADS=1"), stdout = TRUE)
   eval(parse(text = lines))
 }
@@ -75,8 +80,9 @@ iteration <- function(here, gflops) {
   }
 }
 
-# One row a contender, with times only if its objectives are those of vectorised R to 1e-9. ratio and
-# median_ratio: vectorised R over it, for "portable" AVX2 over it, for "avx2", "reference" and "threads" the core over it.
+# One row a contender, with times only if its objectives are those of vectorised R to 1e-9. ratio
+# and median_ratio: vectorised R over it, for "portable" AVX2 over it, for "avx2", "reference" and
+# "threads" the core over it.
 compare <- function(runs, name, gflops) {
   of <- function(what) vapply(runs, function(r) vapply(contenders, function(c)
     if (is.null(r[[c]])) NA_real_ else as.numeric(r[[c]][[what]]), 0), numeric(length(contenders)))
@@ -87,15 +93,19 @@ compare <- function(runs, name, gflops) {
   ms["threads", ] <- ifelse(quiet, of("wall")["threads", ], NA)
   ms[which(off > 1e-9), ] <- NA
   least <- apply(ms, 1, function(x) if (all(is.na(x))) NA else min(x, na.rm = TRUE))
-  over <- ifelse(contenders %in% c("core", "dlfumi"), "vectorised", ifelse(contenders == "portable", "avx2", "core"))
+  over <- ifelse(contenders %in% c("core", "dlfumi"), "vectorised",
+                 ifelse(contenders == "portable", "avx2", "core"))
   one <- runs[[1]]$core
-  share <- with(problems[[name]], flops(one$d, one$n_positive, one$n - one$n_positive, n_target, n_background)) /
+  share <- with(problems[[name]], flops(one$d, one$n_positive, one$n - one$n_positive, n_target,
+                                        n_background)) /
     least / 1e6 / gflops
   data.frame(
     problem = name, d = one$d, n = one$n, contender = contenders, ms = least, over = over,
-    ratio = least[over] / least, median_ratio = apply(ms[over, ] / ms, 1, stats::median, na.rm = TRUE),
+    ratio = least[over] / least, median_ratio = apply(ms[over, ] / ms, 1, stats::median,
+                                                      na.rm = TRUE),
     share_of_peak = ifelse(contenders == "vectorised", NA, share),
-    share_of_r = apply(of("share_of_r"), 1, stats::median), difference = off, row.names = NULL)[-1, ]
+    share_of_r = apply(of("share_of_r"), 1, stats::median), difference = off,
+    row.names = NULL)[-1, ]
 }
 
 # ---- how the cost grows -----------------------------------------------------------------
@@ -107,13 +117,15 @@ growth <- function(here, gflops) {
     data.frame(d = c(16, 64, 1024, 4096), n = 1e4, n_target = 4, n_background = 15),
     data.frame(d = 256, n = 1e4, n_target = 4, n_background = c(5, 30, 60, 120)),
     data.frame(d = 256, n = 1e4, n_target = c(1, 8, 16, 32), n_background = 15))
-  sizes$ms <- vapply(seq_len(nrow(sizes)), function(i) with(sizes[i, ], grow(d, n, n_target, n_background)), 0)
+  sizes$ms <- vapply(seq_len(nrow(sizes)), function(i) with(sizes[i, ],
+                                                            grow(d, n, n_target, n_background)), 0)
   half <- function(f) with(sizes, n / 2 * (f(n_target + n_background) + f(n_background)))
   terms <- cbind(products = 4 * sizes$d * half(identity), steps = 100 * half(function(k) k^2)) / 1e6
   fit <- stats::lm.fit(terms / sizes$ms, rep(1, nrow(sizes)))
   sizes$law <- drop(terms %*% fit$coefficients)
   print(sizes, digits = 3, row.names = FALSE)
-  cat("ms = ", paste(signif(fit$coefficients, 3), colnames(terms), collapse = " + "), " (in millions)\n", sep = "")
+  cat("ms = ", paste(signif(fit$coefficients, 3), colnames(terms), collapse = " + "),
+      " (in millions)\n", sep = "")
   append_csv(cbind(here, sizes), "growth")
 }
 
@@ -122,8 +134,10 @@ grow <- function(d, n, n_target, n_background) {
   x <- matrix(stats::runif(d * n), d)
   b <- structure(list(x = x, n_positive = n %/% 2L), class = "bags")
   start <- list(dictionary = unit(x[, n %/% 2 + seq(1 - n_target, n_background)]),
-                codes = matrix(0.1, n_target + n_background, n)) # in use, all of them: none is to be replaced
-  problem <- list(bags = b, start = start, n_target = n_target, n_background = n_background, beta = 1, gamma = 0.01)
+                # in use, all of them: none is to be replaced
+                codes = matrix(0.1, n_target + n_background, n))
+  problem <- list(bags = b, start = start, n_target = n_target, n_background = n_background,
+                  beta = 1, gamma = 0.01)
   scale <- fumi:::instance_scale(x, "unit")
   n_iter <- max(2, ceiling(1e9 / flops(d, n / 2, n / 2, n_target, n_background)))
   1000 / n_iter * min(vapply(1:5, function(i) sum(system.time(run_core(problem, n_iter, scale))[1:2]), 0))
@@ -151,8 +165,10 @@ draw <- function() {
     of <- rows[rows$problem == name, ]
     goal <- problems[[name]]$goal[1]
     at <- seq_len(nrow(of))
-    graphics::plot(at, of$median_ratio, type = "b", pch = 19, xaxt = "n", xlab = "", ylab = "times vectorised R",
-                   main = name, ylim = c(0, 1.1 * max(of$median_ratio, of$ratio, goal, na.rm = TRUE)))
+    graphics::plot(at, of$median_ratio, type = "b", pch = 19, xaxt = "n", xlab = "",
+                   ylab = "times vectorised R",
+                   main = name, ylim = c(0, 1.1 * max(of$median_ratio, of$ratio, goal,
+                                                      na.rm = TRUE)))
     graphics::points(at, of$ratio)
     graphics::axis(1, at, of$commit)
     graphics::abline(h = goal, lty = 2)

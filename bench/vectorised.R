@@ -4,12 +4,14 @@
 # `start` is a list with `dictionary` and `codes`; psi is 1.
 
 # The objective (eq. 4) after each of `n_iter` iterations.
-vectorised_dlfumi <- function(x, n_positive, start, n_target, lambda, beta, gamma, n_iter, inner = 50) {
+vectorised_dlfumi <- function(x, n_positive, start, n_target, lambda, beta, gamma, n_iter,
+                              inner = 50) {
   positive <- seq_len(n_positive)
   background <- -seq_len(n_target)
   x <- list(pos = x[, positive], neg = x[, -positive])
   d <- list(target = start$dictionary[, -background], background = start$dictionary[, background])
-  a <- list(target = start$codes[-background, positive], background = start$codes[background, positive],
+  a <- list(target = start$codes[-background, positive],
+            background = start$codes[background, positive],
             neg = start$codes[background, -positive])
   path <- numeric(n_iter)
   rest <- x$pos - d$background %*% a$background
@@ -20,7 +22,8 @@ vectorised_dlfumi <- function(x, n_positive, start, n_target, lambda, beta, gamm
     d <- update_atoms(x, d, a, p, old %*% pull)
     a <- update_codes(x, d, a, p, lambda, inner)
     rest <- x$pos - d$background %*% a$background
-    path[iteration] <- objective(x, d, a, p, lambda, rest) + sum(pull * crossprod(old, d$background))
+    path[iteration] <- objective(x, d, a, p, lambda,
+                                 rest) + sum(pull * crossprod(old, d$background))
   }
   path
 }
@@ -72,7 +75,8 @@ code_positive <- function(d, x, a, p, lambda, inner) {
   eta <- step_length(gram)
   b <- eta * crossprod(d, x)
   h_target <- -eta * gram[target, ]
-  h_background <- cbind(matrix(0, n_background, n_target), diag(n_background)) - eta * gram[-target, ]
+  h_background <- cbind(matrix(0, n_background, n_target),
+                        diag(n_background)) - eta * gram[-target, ]
   p <- rep(p, each = n_target)
   for (q in seq_len(inner)) {
     stepped <- a$target + p * (h_target %*% rbind(a$target, a$background) + b[target, ])

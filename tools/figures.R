@@ -1,5 +1,5 @@
-# Draws the picture of README.md and writes its table and its sentence on speed, from the stored results:
-# `Rscript tools/figures.R`, with the package installed.
+# Draws the picture of README.md and writes its table and its sentence on speed, from the stored
+# results: `Rscript tools/figures.R`, with the package installed.
 library(fumi)
 set.seed(3)
 drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
@@ -10,12 +10,15 @@ plot(fit)
 invisible(dev.off())
 
 shown <- list(c("mi-SVM", "tuned"), c("DL-FUMI, witnesses", "tuned, averaged, one scale"),
-              c("DL-FUMI, exact codes", "tuned, averaged, one scale"), c("DL-FUMI", "tuned, averaged, one scale"),
-              c("GD-MIL", "tuned, averaged, one scale"), c("MMDL", "tuned, averaged, one scale"), c("DL-FUMI", "tuned"),
-              c("DL-FUMI", "the paper's parameters"), c("EM-DD", "tuned"))
+              c("DL-FUMI, exact codes", "tuned, averaged, one scale"),
+              c("DL-FUMI", "tuned, averaged, one scale"),
+              c("GD-MIL", "tuned, averaged, one scale"), c("MMDL", "tuned, averaged, one scale"),
+              c("DL-FUMI", "tuned"), c("DL-FUMI", "the paper's parameters"), c("EM-DD", "tuned"))
 table <- paper_table("usps")
 rows <- vapply(shown, function(s) with(table[table$method == s[1] & table$setting == s[2], ],
-                                       sprintf("| %s, %s | %.1f | %.1f | %s |", method, setting, mean, sd, if (is.na(paper)) "" else sprintf("%.4g", paper))), "")
+                                       sprintf("| %s, %s | %.1f | %.1f | %s |", method, setting,
+                                               mean, sd,
+                                       if (is.na(paper)) "" else sprintf("%.4g", paper))), "")
 readme <- readLines("README.md")
 head <- grep("^\\| \\| here", readme)
 end <- head + which(!startsWith(readme[-seq_len(head)], "|"))[1]

@@ -1,5 +1,5 @@
-# Draws man/figures/logo.png, and the small ones of the site, from a fit to digits: the first target atom among background atoms.
-# `Rscript tools/logo.R`, with the package installed.
+# Draws man/figures/logo.png, and the small ones of the site, from a fit to digits: the first
+# target atom among background atoms. `Rscript tools/logo.R`, with the package installed.
 library(fumi)
 set.seed(3)
 drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
@@ -7,10 +7,12 @@ b <- bags(usps_images(drawn$image), drawn$bag, rep(c(1, 0), each = 50))
 fit <- dlfumi(b, n_target = 4, n_background = 15, gamma = 0.1, beta = 25, lambda = 0.01)
 atoms <- coef(fit)
 
-# Pixels of a sticker with corners up and down, at radius 1 around the origin; three samples a pixel and direction.
+# Pixels of a sticker with corners up and down, at radius 1 around the origin; three samples a
+# pixel and direction.
 height <- 480
 width <- round(height * sqrt(3) / 2)
-at <- expand.grid(x = seq(-1, 1, length.out = 3 * width) * sqrt(3) / 2, y = seq(1, -1, length.out = 3 * height))
+at <- expand.grid(x = seq(-1, 1, length.out = 3 * width) * sqrt(3) / 2,
+                  y = seq(1, -1, length.out = 3 * height))
 # Distance from a centre in which hexagons are the circles, 1 at the corners' radius.
 ring <- function(x, y) pmax(abs(x), abs(x) / 2 + abs(y) * sqrt(3) / 2) * 2 / sqrt(3)
 
@@ -41,7 +43,8 @@ large <- ring(at$x, at$y - middle)
 rim <- ring(at$x, at$y)
 colour <- colorRamp(c("#0B2239", "#14507C", "#5FA8D3", "#D6ECF8"))(
   strength(5 + cell %% 15, dx / r * 1.15, dy / r * 1.15) * fade * 0.85)
-sun <- colorRamp(c("#5A1E00", "#D55E00", "#FFB347", "#FFF6E0"))(strength(1, at$x / 0.4, (at$y - middle) / 0.4))
+sun <- colorRamp(c("#5A1E00", "#D55E00", "#FFB347",
+                   "#FFF6E0"))(strength(1, at$x / 0.4, (at$y - middle) / 0.4))
 paint <- function(where, by) colour[where, ] <<- if (is.matrix(by)) by[where, ] else rep(by, each = sum(where))
 paint(ring(dx, dy) > r * 0.94 | large < 0.5, navy)
 paint(large < 0.46, sun)
@@ -68,4 +71,6 @@ draw <- function(file, width, height, pixels, name = "") {
   invisible(dev.off())
 }
 draw("man/figures/logo.png", width, height, pixels, "fumi")
-for (size in c(16, 32)) draw(sprintf("pkgdown/favicon/favicon-%dx%d.png", size, size), size, size, shrink(pixels, height / size))
+for (size in c(16, 32))
+  draw(sprintf("pkgdown/favicon/favicon-%dx%d.png", size, size), size, size,
+       shrink(pixels, height / size))

@@ -1,15 +1,17 @@
 #!/usr/bin/env Rscript
-# Repeats the experiments of Jiao and Zare (2016) on the data that come with the package, and on the AR faces where the
-# environment variable FUMI_AR_DIR names their folder: prints one table an experiment beside the paper's numbers, and
-# draws figures into results/. Without arguments a small run: one repetition, five people. With --full, ten
-# repetitions of everything, on all cores; what was done before a stop is kept in results/tasks. Parameters are the
-# paper's, or were chosen on training bags alone (inst/replication/run_all.R).
+# Repeats the experiments of Jiao and Zare (2016) on the data that come with the package, and on
+# the AR faces where the environment variable FUMI_AR_DIR names their folder: prints one table an
+# experiment beside the paper's numbers, and draws figures into results/. Without arguments a small
+# run: one repetition, five people. With --full, ten repetitions of everything, on all cores; what
+# was done before a stop is kept in results/tasks. Parameters are the paper's, or were chosen on
+# training bags alone (inst/replication/run_all.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
 
 full <- identical(commandArgs(TRUE), "--full")
-if (length(commandArgs(TRUE)) > 0 && !full) stop("usage: Rscript tools/reproduce.R [--full]", call. = FALSE)
+if (length(commandArgs(TRUE)) > 0 && !full)
+  stop("usage: Rscript tools/reproduce.R [--full]", call. = FALSE)
 
 titles <- c(usps = "Digits (USPS): per cent of 2000 test digits recognised",
             olivetti_eyeglasses = "Eyeglasses (Olivetti; the paper: sunglasses, AR)",
@@ -24,9 +26,12 @@ small_settings <- function(name) {
 run <- function(name) {
   cat("\n", titles[[name]], "\n", sep = "")
   units <- if (!full && name == "olivetti_person") 1:5
-  result <- paper_experiment(name, if (!full) small_settings(name), runs = if (full) 10 else 1, units = units,
-                             dir = if (full) file.path(root, "results", "tasks", name), keep_fits = !full, progress = TRUE)
-  if (!full) figure(paste0(name, "-atoms"), 12, if (name == "usps") 4 else 5, paper_plot(result, "atoms", "DL-FUMI", "tuned"))
+  result <- paper_experiment(name, if (!full) small_settings(name), runs = if (full) 10 else 1,
+                             units = units,
+                             dir = if (full) file.path(root, "results", "tasks", name),
+                             keep_fits = !full, progress = TRUE)
+  if (!full) figure(paste0(name, "-atoms"), 12, if (name == "usps") 4 else 5,
+                    paper_plot(result, "atoms", "DL-FUMI", "tuned"))
   result
 }
 
@@ -37,7 +42,8 @@ report <- function(name, result) {
     best <- paper_table(result)
     best <- best[best$method == "DL-FUMI", ][1, ]
     figure("usps-confusion", 7, 7, paper_plot(result, "confusion", best$method, best$setting))
-    if (!full) figure("usps-errors", 10, 3.2, paper_plot(result, "errors", "DL-FUMI", "tuned, one scale"))
+    if (!full) figure("usps-errors", 10, 3.2,
+                      paper_plot(result, "errors", "DL-FUMI", "tuned, one scale"))
     figure("usps-roc", 7, 5, paper_plot(result, "roc", "DL-FUMI", "tuned"))
   } else {
     figure(paste0(name, "-roc"), 9, 6, paper_plot(result, "roc"))
@@ -59,7 +65,8 @@ main <- function() {
   library(fumi)
   dir.create(file.path(root, "results"), showWarnings = FALSE)
   if (full) future::plan("multisession", workers = parallel::detectCores())
-  names <- c("usps", "olivetti_eyeglasses", "olivetti_person", if (nzchar(Sys.getenv("FUMI_AR_DIR"))) c("ar_sunglasses", "ar_person"))
+  names <- c("usps", "olivetti_eyeglasses", "olivetti_person",
+             if (nzchar(Sys.getenv("FUMI_AR_DIR"))) c("ar_sunglasses", "ar_person"))
   results <- lapply(setNames(nm = names), run)
   for (name in names) report(name, results[[name]])
 }

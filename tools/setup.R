@@ -18,7 +18,8 @@ need <- function(packages = character(), system = character()) {
   use_libraries(new_r("writeLines(.libPaths())"))
   lacking <- missing_packages(packages)
   if (length(lacking) > 0) {
-    stop("these R packages are needed and could not be installed: ", toString(lacking), call. = FALSE)
+    stop("these R packages are needed and could not be installed: ", toString(lacking),
+         call. = FALSE)
   }
 }
 
@@ -41,13 +42,15 @@ install_own <- function(lib, vignettes = FALSE) {
   before <- setwd(work)
   on.exit(setwd(before))
   r_cmd("build", if (!vignettes) "--no-build-vignettes", shQuote(root))
-  r_cmd("INSTALL", paste0("--library=", shQuote(lib)), shQuote(list.files(pattern = "[.]tar[.]gz$")))
+  r_cmd("INSTALL", paste0("--library=", shQuote(lib)),
+        shQuote(list.files(pattern = "[.]tar[.]gz$")))
 }
 
 r_cmd <- function(command, ...) {
   log <- tempfile(command)
   timed(paste("R CMD", command), {
-    status <- system2(file.path(R.home("bin"), "R"), c("CMD", command, ...), stdout = log, stderr = log)
+    status <- system2(file.path(R.home("bin"), "R"), c("CMD", command, ...), stdout = log,
+                      stderr = log)
   })
   if (status != 0) {
     writeLines(readLines(log))
@@ -75,7 +78,8 @@ use_libraries <- function(paths) {
 # nothing here that might still have to be replaced.
 new_r <- function(code, ...) {
   use_libraries(.libPaths())
-  system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code), ...), stdout = TRUE, stderr = FALSE)
+  system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code), ...), stdout = TRUE,
+          stderr = FALSE)
 }
 
 missing_packages <- function(packages) {
@@ -89,7 +93,8 @@ writable_library <- function() {
   if (length(writable) > 0) return(writable[[1]])
   own <- path.expand(strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep)[[1]][1])
   if (is.na(own) || !dir.create(own, recursive = TRUE)) {
-    stop("no R library can be written to, and R_LIBS_USER names none that can be made", call. = FALSE)
+    stop("no R library can be written to, and R_LIBS_USER names none that can be made",
+         call. = FALSE)
   }
   use_libraries(c(own, .libPaths()))
   own
@@ -170,8 +175,8 @@ apt_update <- local({
   }
 })
 
-# A failure is shown but stops nothing: what is missing is looked at afterwards. `inside`: a command that runs another
-# one in a system of its own.
+# A failure is shown but stops nothing: what is missing is looked at afterwards. `inside`: a
+# command that runs another one in a system of its own.
 apt_get <- function(..., inside = character()) {
   log <- tempfile("apt")
   command <- c(inside, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", ...)
@@ -183,7 +188,10 @@ apt_get <- function(..., inside = character()) {
 # Debian's mirror that apt is set up for, and the release: c(uri, release).
 debian_mirror <- function() {
   format <- shQuote("--format=$(REPO_URI) $(RELEASE)")
-  lines <- system2("apt-get", c("indextargets", format, shQuote(c("Identifier: Packages", "Origin: Debian", "Label: Debian"))), stdout = TRUE)
-  if (length(lines) == 0) stop("apt knows no mirror of Debian; `apt-get update` may help", call. = FALSE)
+  lines <- system2("apt-get", c("indextargets", format,
+                                shQuote(c("Identifier: Packages", "Origin: Debian",
+                                          "Label: Debian"))), stdout = TRUE)
+  if (length(lines) == 0)
+    stop("apt knows no mirror of Debian; `apt-get update` may help", call. = FALSE)
   stats::setNames(strsplit(lines[1], " ")[[1]], c("uri", "release"))
 }

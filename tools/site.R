@@ -1,5 +1,5 @@
-# Builds the site of the package without the network: `Rscript tools/site.R [folder]`, with the package and pkgdown
-# installed.
+# Builds the site of the package without the network: `Rscript tools/site.R [folder]`, with the
+# package and pkgdown installed.
 folder <- c(commandArgs(TRUE), "docs")[1]
 options(pkgdown.internet = FALSE)
 # Equations of articles as MathML, which browsers show by themselves.

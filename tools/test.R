@@ -7,13 +7,14 @@ script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
 
 # What packages are compiled with, and the browser that the tests of mil_view() look at its page in.
-tools <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran", "libblas-dev", "liblapack-dev",
-           chromium = "chromium")
+tools <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran",
+           "libblas-dev", "liblapack-dev", chromium = "chromium")
 
 run_tests <- function() {
   need(c(described("Imports"), "testthat", "glmnet", "future"), system = tools)
   tryCatch(need(described("Suggests")), error = function(e)
-    cat("tests that need a package that is not here are skipped: ", conditionMessage(e), "\n", sep = ""))
+    cat("tests that need a package that is not here are skipped: ", conditionMessage(e), "\n",
+        sep = ""))
   lib <- tempfile("library")
   install_own(lib)
   use_libraries(c(lib, .libPaths()))
@@ -35,7 +36,8 @@ one_line_a_file <- function() {
 
 # An error outside an expectation ends its test, so it counts as one failure.
 count <- function(tests) {
-  c(passed = sum(tests$passed), failed = sum(tests$failed, tests$error), skipped = sum(tests$skipped))
+  c(passed = sum(tests$passed), failed = sum(tests$failed, tests$error),
+    skipped = sum(tests$skipped))
 }
 
 # A run that does not reach its end is a failure, whatever had passed before.

@@ -1,12 +1,15 @@
-# Everything behind the stored results of the paper's experiments, from the choice of parameters to the tables:
+# Everything behind the stored results of the paper's experiments, from the choice of parameters to
+# the tables:
 #
-#   Rscript run_all.R [--dir=folder] [--workers=n] [--store=folder] [--methods=a;b] [tune | run | told] [experiment ...]
+#   Rscript run_all.R [--dir=folder] [--workers=n] [--store=folder] [--methods=a;b] [tune | run |
+#   told] [experiment ...]
 #
-# Parameters are chosen on the training bags of run 1 alone, by the mean over folds of whole bags of the AUC of the best
-# instance of each positive bag against all negative instances; test images have no part in it. Every task leaves a
-# file in `dir`, so that a run that was stopped goes on. `store` is the folder to which the results go that the package keeps,
-# and the tables as CSV; of methods that are not run, what is there stays. `told` asks what DL-FUMI could reach on the
-# digits if it were told which training images are targets: no result, but a limit.
+# Parameters are chosen on the training bags of run 1 alone, by the mean over folds of whole bags
+# of the AUC of the best instance of each positive bag against all negative instances; test images
+# have no part in it. Every task leaves a file in `dir`, so that a run that was stopped goes on.
+# `store` is the folder to which the results go that the package keeps, and the tables as CSV; of
+# methods that are not run, what is there stays. `told` asks what DL-FUMI could reach on the digits
+# if it were told which training images are targets: no result, but a limit.
 
 library(fumi)
 
@@ -35,12 +38,17 @@ atoms <- function(sizes, lambda = c(0.001, 0.003, 0.01, 0.03)) {
   cbind(sizes[grid$size, ], lambda = grid$lambda)
 }
 paper_sizes <- list(
-  usps = data.frame(n_target = c(4, 8, 8), n_background = c(15, 30, 30), beta = c(25, 25, 5), gamma = 0.1),
-  olivetti_eyeglasses = data.frame(n_target = c(3, 6, 6), n_background = c(8, 20, 20), beta = c(30, 30, 5), gamma = 0.001),
-  olivetti_person = data.frame(n_target = 3, n_background = c(20, 20, 40), beta = c(50, 10, 50), gamma = 0.001))
+  usps = data.frame(n_target = c(4, 8, 8), n_background = c(15, 30, 30), beta = c(25, 25, 5),
+                    gamma = 0.1),
+  olivetti_eyeglasses = data.frame(n_target = c(3, 6, 6), n_background = c(8, 20, 20),
+                                   beta = c(30, 30, 5), gamma = 0.001),
+  olivetti_person = data.frame(n_target = 3, n_background = c(20, 20, 40), beta = c(50, 10, 50),
+                               gamma = 0.001))
 
-# What was chosen for the digits lies at the edge of its grid: `tune usps_larger` looks beyond it, and stores what it finds beside.
-larger_sizes <- data.frame(n_target = c(16, 8, 16, 32), n_background = c(30, 60, 60, 60), beta = 25, gamma = 0.1)
+# What was chosen for the digits lies at the edge of its grid: `tune usps_larger` looks beyond it,
+# and stores what it finds beside.
+larger_sizes <- data.frame(n_target = c(16, 8, 16, 32), n_background = c(30, 60, 60, 60),
+                           beta = 25, gamma = 0.1)
 
 # Variant "exact", whose lambda is on a scale of its own, for the digits.
 exact_grid <- function() {
@@ -52,7 +60,8 @@ exact_grid <- function() {
 
 # The same with a witness in each positive bag.
 witness_grid <- function() {
-  sizes <- expand.grid(n_target = 16, n_background = c(60, 120), beta = 25, gamma = 0.1, psi = c(1, 3), witnesses = 1)
+  sizes <- expand.grid(n_target = 16, n_background = c(60, 120), beta = 25, gamma = 0.1,
+                       psi = c(1, 3), witnesses = 1)
   grid <- atoms(sizes, c(0.1, 0.2))
   grid$control <- rep(list(dlfumi_control("exact")), nrow(grid))
   grid
@@ -61,7 +70,8 @@ witness_grid <- function() {
 # And, with what was chosen of these and averaged, two scores: `tune usps_score`.
 score_grid <- function() {
   chosen <- readRDS(file.path(store, "tuned.rds"))$usps[["DL-FUMI, witnesses"]]$parameters
-  grid <- data.frame(chosen[setdiff(names(chosen), c("control", "score"))], n_start = 8, combine = "average", score = c("ratio", "difference"))
+  grid <- data.frame(chosen[setdiff(names(chosen), c("control", "score"))], n_start = 8,
+                     combine = "average", score = c("ratio", "difference"))
   grid$control <- list(chosen$control, chosen$control)
   grid
 }
@@ -73,17 +83,21 @@ method_grids <- function(name) list(
   `mi-SVM` = list("mi_svm", expand.grid(
     type = c("mi", "MI"), stringsAsFactors = FALSE,
     kernel = c("linear 1", "linear 10", "rbf 1", "rbf 10", "rbf 100", "narrow 10"))),
-  `EM-DD` = list("em_dd", expand.grid(scale_type = c("feature", "single", "fixed"), scale_init = c(NA, 3),
-                                      normalize = c("unit", "none"), n_start = if (name == "usps") NA else 5,
+  `EM-DD` = list("em_dd", expand.grid(scale_type = c("feature", "single", "fixed"),
+                                      scale_init = c(NA, 3),
+                                      normalize = c("unit", "none"),
+                                      n_start = if (name == "usps") NA else 5,
                                       stringsAsFactors = FALSE)),
-  MMDL = list("mmdl", expand.grid(n_clusters = c(5, 10, 20), cost = c(1, 10), assign0 = c(FALSE, TRUE))),
-  DMIL = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), lambda = c(0.05, 0.005), pool = "noisy-or",
-                                  stringsAsFactors = FALSE)),
-  `GD-MIL` = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), kernel = c(NA, "rbf"), pool = "gmean",
+  MMDL = list("mmdl", expand.grid(n_clusters = c(5, 10, 20), cost = c(1, 10),
+                                  assign0 = c(FALSE, TRUE))),
+  DMIL = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20), lambda = c(0.05, 0.005),
+                                  pool = "noisy-or", stringsAsFactors = FALSE)),
+  `GD-MIL` = list("dmil", expand.grid(n_atoms = c(4, 12), beta = c(1, 5, 20),
+                                      kernel = c(NA, "rbf"), pool = "gmean",
                                       stringsAsFactors = FALSE)),
   MILES = list("miles", expand.grid(sigma = c(NA, 4, 1), cost = c(0.1, 1, 10, 100))),
-  `MI-ACE` = list("mi_ace", expand.grid(ridge = c(0.001, 0.01, 0.1), type = c("ace", "smf"), normalize = c("none", "unit"),
-                                        stringsAsFactors = FALSE)),
+  `MI-ACE` = list("mi_ace", expand.grid(ridge = c(0.001, 0.01, 0.1), type = c("ace", "smf"),
+                                        normalize = c("none", "unit"), stringsAsFactors = FALSE)),
   `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),
                                                stringsAsFactors = FALSE)))
 
@@ -105,16 +119,20 @@ svm_columns <- function(grid) {
 
 # Faces take the methods of the paper's own comparison, and MI-ACE.
 methods_of <- function(name) {
-  all_methods <- if (grepl("usps", name)) names(grids(name)) else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE")
+  all_methods <- if (grepl("usps", name)) names(grids(name))
+                 else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE")
   intersect(all_methods, strsplit(option("methods", paste(all_methods, collapse = ";")), ";")[[1]])
 }
 
 # ---- tune --------------------------------------------------------------------------------------
 
-# Training bags of run 1: all digits; the eyeglasses; the first ten people, of whom each has two positive bags.
+# Training bags of run 1: all digits; the eyeglasses; the first ten people, of whom each has two
+# positive bags.
 tuning_bags <- function(name) {
-  units <- switch(name, usps = , usps_larger = , usps_score = 0:9, olivetti_eyeglasses = 1, olivetti_person = 1:10)
-  lapply(setNames(units, units), function(unit) paper_bags(sub("usps_.*", "usps", name), 1, unit)$train)
+  units <- switch(name, usps = , usps_larger = , usps_score = 0:9, olivetti_eyeglasses = 1,
+                  olivetti_person = 1:10)
+  lapply(setNames(units, units), function(unit) paper_bags(sub("usps_.*", "usps", name), 1,
+                                                           unit)$train)
 }
 
 tune_method <- function(name, method) {
@@ -123,16 +141,21 @@ tune_method <- function(name, method) {
   if (fitter == "mi_svm") grid <- svm_columns(grid)
   message(name, ": ", method, ", ", nrow(grid), " configurations")
   set.seed(2016)
-  tuned <- mil_tune(tuning_bags(name), get(fitter), grid, folds = if (name == "olivetti_person") 2 else 3, level = "witness-0.1",
+  tuned <- mil_tune(tuning_bags(name), get(fitter), grid,
+                    folds = if (name == "olivetti_person") 2 else 3, level = "witness-0.1",
                     refit = FALSE, dir = file.path(dir, "tune", name, method))
   text <- vapply(seq_len(nrow(grid)), function(i) {
-    row <- Filter(function(v) length(v) && !anyNA(v), lapply(grid[names(grid) != "control"], `[[`, i))
-    paste(names(row), vapply(row, function(v) paste(format(unlist(v)), collapse = " "), ""), collapse = ", ")
+    row <- Filter(function(v) length(v) && !anyNA(v),
+                  lapply(grid[names(grid) != "control"], `[[`, i))
+    paste(names(row), vapply(row, function(v) paste(format(unlist(v)), collapse = " "), ""),
+          collapse = ", ")
   }, "")
   tried <- data.frame(configuration = text, tuned$results[c("mean", "se", "failed")],
-                      seconds = as.vector(tapply(tuned$folds$seconds, tuned$folds$configuration, sum)),
+                      seconds = as.vector(tapply(tuned$folds$seconds, tuned$folds$configuration,
+                                                 sum)),
                       chosen = seq_along(text) == tuned$best)
-  list(fitter = fitter, parameters = tuned$parameters, tried = tried, measure = tuned$measure, seed = 2016,
+  list(fitter = fitter, parameters = tuned$parameters, tried = tried, measure = tuned$measure,
+       seed = 2016,
        date = as.character(Sys.Date()), version = as.character(packageVersion("fumi")))
 }
 
@@ -142,7 +165,8 @@ tune_all <- function() {
   for (name in experiments) {
     for (method in methods_of(name)) {
       tuned[[name]][[method]] <- tune_method(name, method)
-      if (name == "usps_score") tuned$usps[[method]]$parameters$score <- tuned[[name]][[method]]$parameters$score
+      if (name == "usps_score")
+        tuned$usps[[method]]$parameters$score <- tuned[[name]][[method]]$parameters$score
       saveRDS(tuned, file, compress = "xz")
     }
   }
@@ -150,9 +174,11 @@ tune_all <- function() {
 
 # ---- run ---------------------------------------------------------------------------------------
 
-# paper_methods() reads the parameters that the package has stored: install it again after a new choice.
+# paper_methods() reads the parameters that the package has stored: install it again after a new
+# choice.
 run_experiment <- function(name) {
-  result <- fumi:::compact_experiment(paper_experiment(name, methods_of(name), dir = file.path(dir, "run", name)))
+  result <- fumi:::compact_experiment(paper_experiment(name, methods_of(name),
+                                                       dir = file.path(dir, "run", name)))
   result$command <- paste("Rscript run_all.R run", name)
   file <- file.path(store, paste0(name, ".rds"))
   if (file.exists(file)) result <- beside(result, readRDS(file))
@@ -161,7 +187,8 @@ run_experiment <- function(name) {
   described <- data.frame(paper_table(result), seed = result$seed, version = result$version,
                           date = paste(result$date, collapse = " "), check.names = FALSE)
   utils::write.csv(described, file.path(store, paste0(name, ".csv")), row.names = FALSE)
-  utils::write.csv(paper_tuning(name), file.path(store, paste0(name, "-tuning.csv")), row.names = FALSE)
+  utils::write.csv(paper_tuning(name), file.path(store, paste0(name, "-tuning.csv")),
+                   row.names = FALSE)
   print(paper_table(result))
 }
 
@@ -170,10 +197,13 @@ beside <- function(new, old) {
   stays <- !old$tasks$method %in% new$tasks$method
   new$tasks <- rbind(new$tasks, old$tasks[stays, ])
   new$scores <- c(new$scores, old$scores[stays])
-  new$predicted <- rbind(new$predicted, old$predicted[!old$predicted$method %in% new$predicted$method, ])
-  others <- Filter(function(s) !s$method %in% vapply(new$settings, `[[`, "", "method"), old$settings)
+  new$predicted <- rbind(new$predicted,
+                         old$predicted[!old$predicted$method %in% new$predicted$method, ])
+  others <- Filter(function(s) !s$method %in% vapply(new$settings, `[[`, "", "method"),
+                   old$settings)
   if (length(others)) {
-    new[c("seconds", "training_seconds")] <- Map(`+`, new[c("seconds", "training_seconds")], old[c("seconds", "training_seconds")])
+    new[c("seconds", "training_seconds")] <- Map(`+`, new[c("seconds", "training_seconds")],
+                                                 old[c("seconds", "training_seconds")])
     new$date <- unique(c(old$date, new$date))
   }
   new$settings <- c(new$settings, others)
@@ -183,11 +213,14 @@ beside <- function(new, old) {
 
 # ---- told --------------------------------------------------------------------------------------
 
-# The chosen settings with exact codes, for a fitter that knows the truth about each training image; three runs.
+# The chosen settings with exact codes, for a fitter that knows the truth about each training
+# image; three runs.
 run_told <- function() {
   knowing <- function(b, ...) dlfumi(b, ..., instance_prior = as.numeric(as.data.frame(b)$truth))
   settings <- Filter(function(s) s$method == "DL-FUMI, exact codes", paper_methods("usps"))
-  settings <- lapply(settings, function(s) utils::modifyList(s, list(method = "DL-FUMI, told the targets", fitter = knowing)))
+  settings <- lapply(settings,
+                     function(s) utils::modifyList(s, list(method = "DL-FUMI, told the targets",
+                                                           fitter = knowing)))
   told <- fumi:::compact_experiment(paper_experiment("usps", settings, runs = 3))
   told[c("scores", "settings")] <- NULL
   told$command <- "Rscript run_all.R told usps"

@@ -34,8 +34,8 @@ seeded <- function(fit, ...) {
   fit(...)
 }
 
-# Arguments that give a method the same start whatever the order of the data, where `set.seed()` does not:
-# the first target atoms of DL-FUMI are means of random instances.
+# Arguments that give a method the same start whatever the order of the data, where `set.seed()`
+# does not: the first target atoms of DL-FUMI are means of random instances.
 same_start <- list(dlfumi = list(init = list(dictionary = diag(15)[, 1:4])))
 
 expect_mil_contract <- function(fit) {
@@ -54,7 +54,8 @@ expect_mil_contract <- function(fit) {
   expect_equal(predict(model, x)$.score, s$.score, tolerance = 1e-10)
   expect_equal(predict(model, x[7, , drop = FALSE])$.score, s$.score[7], tolerance = 1e-8)
   expect_equal(nrow(predict(model, x[0, ])), 0)
-  expect_equal(predict(model, b, level = "bag", pool = "max")$.score, unname(pool_bags(s$.score, d$bag)))
+  expect_equal(predict(model, b, level = "bag", pool = "max")$.score,
+               unname(pool_bags(s$.score, d$bag)))
   expect_equal(levels(predict(model, b, type = "class")$.pred_class), c("0", "1"))
   expect_calibrated(model, b)
   expect_equal(predict(model, x[, 15:1])$.score, s$.score, tolerance = 1e-10)
@@ -81,7 +82,8 @@ expect_mil_contract <- function(fit) {
   # one-instance bags, and refusals (more of them in helper-bad-input.R)
   single <- seeded(fit, x, seq_len(nrow(x)), d$truth)
   expect_true(all(is.finite(predict(single, x)$.score)))
-  expect_error(fit(b, normalise = "unit"), "Did you mean `normalize`", class = "fumi_error_argument")
+  expect_error(fit(b, normalise = "unit"), "Did you mean `normalize`",
+               class = "fumi_error_argument")
 }
 
 # One calibration, which bag scores, classes and probabilities of both levels agree with.
@@ -98,16 +100,18 @@ expect_calibrated <- function(model, b) {
     cut <- model_threshold(model, NULL, level, NULL, list())
     at_cut <- model_probability(model, cut, level, NULL, list())
     expect_identical(called, score > cut)
-    expect_true(all(p$.pred_1[called] >= at_cut) && all(p$.pred_1[!called] <= at_cut), label = paste(level, "classes agree"))
-    expect_true(all(diff(p$.pred_1[order(score)]) >= 0), label = paste(level, "probabilities rise with scores"))
+    expect_true(all(p$.pred_1[called] >= at_cut) && all(p$.pred_1[!called] <= at_cut),
+                label = paste(level, "classes agree"))
+    expect_true(all(diff(p$.pred_1[order(score)]) >= 0),
+                label = paste(level, "probabilities rise with scores"))
   }
   said <- augment(model, b)
   expect_identical(names(said)[1:2], c(".bag", ".instance"))
   expect_true(all(c(".score", ".pred_class", ".pred_0", ".pred_1") %in% names(said)))
 }
 
-# Probabilities of new bags of 4 and of 20 instances mean something: little is lost against the best monotone map of the
-# same scores, and those of negative bags are low.
+# Probabilities of new bags of 4 and of 20 instances mean something: little is lost against the
+# best monotone map of the same scores, and those of negative bags are low.
 expect_honest <- function(fit, quick, limit = .03) {
   for (size in c(4, 20)) {
     b <- noisy_bags(size)
@@ -137,7 +141,8 @@ isotonic_brier <- function(score, label) {
   mean((p - label[up])^2)
 }
 
-# The order of instances, within bags and across them, the order of the bags and their names change no score.
+# The order of instances, within bags and across them, the order of the bags and their names change
+# no score.
 expect_order_free <- function(fit, start) {
   b <- contract_bags()
   x <- as.matrix(b)
@@ -149,15 +154,18 @@ expect_order_free <- function(fit, start) {
   given <- scores(seq_along(d$bag))
   set.seed(103)
   ids <- unique(d$bag)
-  orders <- list(within = order(match(d$bag, ids), runif(nrow(x))), of_bags = order(match(d$bag, sample(ids))),
-                 all = sample(nrow(x)))
+  orders <- list(within = order(match(d$bag, ids), runif(nrow(x))),
+                 of_bags = order(match(d$bag, sample(ids))), all = sample(nrow(x)))
   for (name in names(orders))
-    expect_lt(max(abs(scores(orders[[name]]) - given)), 1e-8, label = paste("change by order", name))
-  expect_lt(max(abs(scores(orders$all, paste0("bag", sample(ids))[match(d$bag, ids)]) - given)), 1e-8)
+    expect_lt(max(abs(scores(orders[[name]]) - given)), 1e-8,
+              label = paste("change by order", name))
+  expect_lt(max(abs(scores(orders$all, paste0("bag", sample(ids))[match(d$bag, ids)]) - given)),
+            1e-8)
 }
 
-# `update()` is a refit of what was given: with nothing changed it is the same fit, with a parameter changed it is that
-# of a call with this parameter. `first`: arguments of the fit that is updated.
+# `update()` is a refit of what was given: with nothing changed it is the same fit, with a
+# parameter changed it is that of a call with this parameter. `first`: arguments of the fit that is
+# updated.
 expect_update <- function(fit, first, changes) {
   old <- options(fumi.calibrate = 0)
   on.exit(options(old))
@@ -166,7 +174,8 @@ expect_update <- function(fit, first, changes) {
   expect_identical(seeded(update, model, b), model)
   for (name in names(changes)) {
     fresh <- do.call(seeded, c(list(fit, b), utils::modifyList(first, changes[name])))
-    expect_identical(do.call(seeded, c(list(update, model, b), changes[name])), fresh, label = paste("update with", name))
+    expect_identical(do.call(seeded, c(list(update, model, b), changes[name])), fresh,
+                     label = paste("update with", name))
     expect_false(identical(fresh, model), label = paste(name, "changes nothing, which"))
   }
   file <- tempfile()
@@ -178,34 +187,46 @@ expect_update <- function(fit, first, changes) {
 # Parameters to change, among them those on which the defaults of others depend.
 changed_parameters <- local({
   dd <- list(scale_type = "single", scale_init = 2, n_start = 2, max_iter = 2, normalize = "none")
-  dmil <- list(n_atoms = 2, exponent = 2, beta = 2, lambda = .01, kernel = "rbf", swap = TRUE, bag_weights = rep(1:2, 20),
-               max_iter = 2, tol = .1, n_start = 2, normalize = "none")
-  mi_ace <- list(n_clusters = 5, whitener = "ppca", ridge = .1, bag_weights = rep(1:2, 20), max_iter = 1, normalize = "unit")
-  mmdl <- list(n_clusters = 3, rho = .5, sigma = 2, cost = 2, negative_weight = .5, max_iter = 2, bag_route = TRUE, n_start = 2)
-  mi_svm <- list(cost = 3, class_weights = "balanced", bag_weights = rep(1:2, 20), max_iter = 1, normalize = "none")
-  list(dlfumi = list(lambda = .01, beta = 5, gamma = .1, psi = 2, nonneg = "codes", bag_weights = rep(1:2, 20), witnesses = 1,
-                     normalize = "none", init = list(dictionary = diag(15)[, 1:4]), n_start = 2, score = "difference",
-                     keep_background = TRUE, control = dlfumi_control(max_iter = 4), max_iter = 5, variant = "exact"),
+  dmil <- list(n_atoms = 2, exponent = 2, beta = 2, lambda = .01, kernel = "rbf", swap = TRUE,
+               bag_weights = rep(1:2, 20), max_iter = 2, tol = .1, n_start = 2, normalize = "none")
+  mi_ace <- list(n_clusters = 5, whitener = "ppca", ridge = .1, bag_weights = rep(1:2, 20),
+                 max_iter = 1, normalize = "unit")
+  mmdl <- list(n_clusters = 3, rho = .5, sigma = 2, cost = 2, negative_weight = .5, max_iter = 2,
+               bag_route = TRUE, n_start = 2)
+  mi_svm <- list(cost = 3, class_weights = "balanced", bag_weights = rep(1:2, 20), max_iter = 1,
+                 normalize = "none")
+  list(dlfumi = list(lambda = .01, beta = 5, gamma = .1, psi = 2, nonneg = "codes",
+                     bag_weights = rep(1:2, 20), witnesses = 1,
+                     normalize = "none", init = list(dictionary = diag(15)[, 1:4]), n_start = 2,
+                     score = "difference",
+                     keep_background = TRUE, control = dlfumi_control(max_iter = 4), max_iter = 5,
+                     variant = "exact"),
        dmil = c(dmil, pool = "gmean"), dmil_gmean = dmil,
-       diverse_density = c(dd, model = "most-likely-cause"), em_dd = c(dd, inner = 2, combine = "average"),
-       mi_svm = c(mi_svm, list(type = "mi", kernel = "linear", kpar = list(sigma = 2))), mi_svm_linear = mi_svm,
+       diverse_density = c(dd, model = "most-likely-cause"),
+       em_dd = c(dd, inner = 2, combine = "average"),
+       mi_svm = c(mi_svm, list(type = "mi", kernel = "linear", kpar = list(sigma = 2))),
+       mi_svm_linear = mi_svm,
        miles = list(sigma = 2, cost = 3, bag_weights = rep(1:2, 20), normalize = "none"),
-       e_fumi = list(n_target = 2, n_background = 2, u = .02, alpha = 1, gamma = 1, beta = 20, max_iter = 3, tol = .1, n_start = 2,
-                     normalize = "none"),
-       mi_ace = c(mi_ace, n_target = 2, type = "smf", init = "kmeans"), mi_smf = mi_ace, mi_ace_several = c(mi_ace, init = "kmeans"),
-       mi_he = list(n_target = 2, beta = 2, power = 2, rho = 2, lambda = .1, alpha = 1, coding = "convex", score = "ace",
+       e_fumi = list(n_target = 2, n_background = 2, u = .02, alpha = 1, gamma = 1, beta = 20,
+                     max_iter = 3, tol = .1, n_start = 2, normalize = "none"),
+       mi_ace = c(mi_ace, n_target = 2, type = "smf", init = "kmeans"), mi_smf = mi_ace,
+       mi_ace_several = c(mi_ace, init = "kmeans"),
+       mi_he = list(n_target = 2, beta = 2, power = 2, rho = 2, lambda = .1, alpha = 1,
+                    coding = "convex", score = "ace",
                     variant = "literal", max_iter = 2, tol = .1, n_start = 2, normalize = "none"),
        mmdl = c(mmdl, assign0 = TRUE, resample = FALSE), mmdl_published = mmdl,
        sil = list(classifier = "svm", cost = 3, bag_weights = rep(1:2, 20), normalize = "none"))
 })
 
-# A bar that counts up and is closed, on request, with the same fit; nothing without; an option is the default.
+# A bar that counts up and is closed, on request, with the same fit; nothing without; an option is
+# the default.
 expect_progress <- function(fit) {
   b <- contract_bags()
   old <- options(cli.progress_handlers_force = "logger", fumi.progress = NA)
   on.exit(options(old))
   expect_error(fit(b), "`progress`", class = "fumi_error_input")
-  bar <- capture.output(type = "message", shown <- capture.output(with_bar <- seeded(fit, b, progress = TRUE)))
+  bar <- capture.output(type = "message",
+                        shown <- capture.output(with_bar <- seeded(fit, b, progress = TRUE)))
   expect_match(shown[1], " 0/[0-9]+ created$")
   expect_match(shown[length(shown)], " [1-9][0-9]*/[0-9]+ terminated \\(done\\)$")
   expect_silent(without <- seeded(fit, b, progress = FALSE))
@@ -226,18 +247,23 @@ expect_no_square <- function(fit, quick) {
   expect_lt(sum(gc()[, 6]) - before, 600)
 }
 
-quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10), em_dd = list(n_start = 1),
+quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10),
+                        em_dd = list(n_start = 1),
                         dmil = list(max_iter = 3), dmil_gmean = list(max_iter = 3),
-                        e_fumi = list(max_iter = 5), mi_he = list(max_iter = 30), mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
+                        e_fumi = list(max_iter = 5), mi_he = list(max_iter = 30),
+                        mmdl = list(max_iter = 1), mmdl_published = list(max_iter = 1))
 
 # Arguments that keep a slow method short, and let it find the optimum that it would find.
-# Fits of MMDL's published algorithm to a part of the bags are worse than those to all, so that its scores
-# are better than its probabilities say.
+# Fits of MMDL's published algorithm to a part of the bags are worse than those to all, so that its
+# scores are better than its probabilities say.
 honest_limits <- list(mmdl_published = .06)
 honest_arguments <- list(diverse_density = list(n_start = 5), em_dd = list(n_start = 5))
 
 # Arguments that keep an iterative method at work until it is interrupted.
 endless_arguments <- list(dlfumi = list(control = dlfumi_control(max_iter = 1e5, tol = 0)),
-                          dmil = list(max_iter = 1e5, tol = 0), dmil_gmean = list(max_iter = 1e5, tol = 0),
+                          dmil = list(max_iter = 1e5, tol = 0),
+                          dmil_gmean = list(max_iter = 1e5, tol = 0),
                           diverse_density = list(n_start = 1000), em_dd = list(n_start = 1000),
-                          e_fumi = list(max_iter = 1e5, tol = 0), mi_he = list(max_iter = 1e5, tol = 0), mmdl = list(n_start = 300, n_clusters = 2))
+                          e_fumi = list(max_iter = 1e5, tol = 0),
+                          mi_he = list(max_iter = 1e5, tol = 0),
+                          mmdl = list(n_start = 300, n_clusters = 2))

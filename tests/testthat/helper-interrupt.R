@@ -1,11 +1,12 @@
-# Starts an R process of its own that runs `lines`, in which `out` is the name of a file; returns that name.
+# Starts an R process of its own that runs `lines`, in which `out` is the name of a file; returns
+# that name.
 apart <- function(lines) {
   script <- tempfile(fileext = ".R")
   out <- tempfile()
-  writeLines(c(sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")), "library(fumi)",
-               sprintf("out <- '%s'", out), lines), script)
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE, stdout = FALSE,
-          stderr = FALSE)
+  writeLines(c(sprintf(".libPaths(%s)", paste(deparse(.libPaths()), collapse = "")),
+               "library(fumi)", sprintf("out <- '%s'", out), lines), script)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), wait = FALSE,
+          stdout = FALSE, stderr = FALSE)
   out
 }
 
@@ -17,8 +18,9 @@ saved <- function(out) {
 
 wait_for <- function(ok) for (i in 1:3000) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
 
-# Runs `setup` and then `lines`, which make a list `result`, in an R process of its own; sends it an interrupt a
-# second after `lines` begin, and returns the list. Warnings are gathered, by class, in `warned`.
+# Runs `setup` and then `lines`, which make a list `result`, in an R process of its own; sends it
+# an interrupt a second after `lines` begin, and returns the list. Warnings are gathered, by class,
+# in `warned`.
 interrupted <- function(setup, lines) {
   out <- apart(c(
     setup, "cat(Sys.getpid(), file = out)", "warned <- NULL",
@@ -34,17 +36,20 @@ interrupted <- function(setup, lines) {
 
 # interrupt_fit() of every method, in two processes of their own.
 interrupted_fits <- function(methods) {
-  helpers <- sprintf("source('%s')", normalizePath(test_path(c("helper-contract.R", "helper-interrupt.R"))))
+  helpers <- sprintf("source('%s')", normalizePath(test_path(c("helper-contract.R",
+                                                               "helper-interrupt.R"))))
   part <- split(methods, seq_along(methods) %% 2)
   outs <- lapply(part, function(names)
-    apart(c(helpers, sprintf("saveRDS(lapply(%s, interrupt_fit), out)", paste(deparse(names), collapse = "")))))
+    apart(c(helpers, sprintf("saveRDS(lapply(%s, interrupt_fit), out)",
+                             paste(deparse(names), collapse = "")))))
   unlist(lapply(outs, saved), recursive = FALSE)
 }
 
-# Fits `method` to bags that take it some seconds, the quicker methods to more of them, sends this process an
-# interrupt after `delay` seconds, and says what came of it and whether the next fit is sound. Seconds are those
-# of the processor. One that comes too early to find anything whole is sent again, later, as other processes
-# may be at work; one that comes after the end of a fit is sent again, earlier.
+# Fits `method` to bags that take it some seconds, the quicker methods to more of them, sends this
+# process an interrupt after `delay` seconds, and says what came of it and whether the next fit is
+# sound. Seconds are those of the processor. One that comes too early to find anything whole is
+# sent again, later, as other processes may be at work; one that comes after the end of a fit is
+# sent again, earlier.
 interrupt_fit <- function(method, delay = .5) {
   fit <- mil_methods[[method]]
   keeps <- method %in% names(endless_arguments)

@@ -10,7 +10,8 @@ eight_bags <- function() {
 bags_of <- function(d, ...) bags(d$x, d$id, d$y, positive = "yes", ...)
 fit_to <- function(b, ..., n_target = 1, n_background = 2, max_iter = 3) {
   set.seed(2)
-  dlfumi(b, n_target = n_target, n_background = n_background, ..., control = dlfumi_control(max_iter = max_iter))
+  dlfumi(b, n_target = n_target, n_background = n_background, ...,
+         control = dlfumi_control(max_iter = max_iter))
 }
 
 # Bags that every variant of DL-FUMI separates.

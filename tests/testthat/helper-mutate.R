@@ -28,8 +28,8 @@ sealed <- function(bytes) {
   c(fumi:::header_bytes(payload), payload)
 }
 
-# What came of each mutant: "refused", "model" for one that is whole and can be used (a changed number is
-# no damage that shows), or the message of an error of another kind.
+# What came of each mutant: "refused", "model" for one that is whole and can be used (a changed
+# number is no damage that shows), or the message of an error of another kind.
 try_mutants <- function(bytes, n, x, file = tempfile()) {
   on.exit(unlink(file))
   without_traces()

@@ -1,5 +1,6 @@
-# MI-HE, literally and slowly: what the authors' released code does, in the words of its specification. The C code
-# in its literal mode equals it, and both follow the fixtures, which that code made.
+# MI-HE, literally and slowly: what the authors' released code does, in the words of its
+# specification. The C code in its literal mode equals it, and both follow the fixtures, which that
+# code made.
 
 ref_mihe_codes <- function(X, D, lambda, coding) {
   G <- crossprod(D)
@@ -45,7 +46,8 @@ ref_mihe_objective <- function(f, D, A, B) {
   bags <- split(p[positive], f$bag[positive])
   generalised <- vapply(bags, function(p) mean(p^f$power)^(1 / f$power), 0)
   match <- colSums((D[, target, drop = FALSE] %*% A[target, , drop = FALSE]) * f$X)
-  terms <- c(-sum(log(generalised)), f$rho * sum(r_bg[!positive]), f$alpha / 2 * sum(match[!positive]^2))
+  terms <- c(-sum(log(generalised)), f$rho * sum(r_bg[!positive]),
+             f$alpha / 2 * sum(match[!positive]^2))
   c(sum(terms), terms)
 }
 
@@ -107,5 +109,6 @@ ref_mihe_iteration <- function(f, D) {
   }
   A <- ref_mihe_codes(f$X, D, f$lambda, f$coding)
   B <- ref_mihe_codes(f$X, D[, -target, drop = FALSE], f$lambda, f$coding)
-  list(D = D, A = A, B = B, objective = ref_mihe_objective(f, D, A, B), prob = ref_mihe_prob(f, D, A, B), steps = steps)
+  list(D = D, A = A, B = B, objective = ref_mihe_objective(f, D, A, B),
+       prob = ref_mihe_prob(f, D, A, B), steps = steps)
 }

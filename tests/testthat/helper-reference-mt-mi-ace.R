@@ -1,5 +1,5 @@
-# Multi-target MI-ACE and MI-SMF, literally and slowly, with the released assignment and stop (`paired`, `sumstop`) and
-# the mended ones that the package ships.
+# Multi-target MI-ACE and MI-SMF, literally and slowly, with the released assignment and stop
+# (`paired`, `sumstop`) and the mended ones that the package ships.
 
 ref_mt_whiten <- function(f) {
   background <- f$X[, f$background == "all" | f$label[f$bag] == 0]
@@ -15,9 +15,9 @@ ref_mt_bags <- function(f, positive) {
   bags[f$label[as.integer(names(bags))] == positive]
 }
 
-# c_tj, the value of signature t in positive bag j: its own maximum, or with the released pairs the larger of that and of
-# the maximum over pairs of instances and signatures that are repeated side by side. The stored objectives have the
-# latter in both modes.
+# c_tj, the value of signature t in positive bag j: its own maximum, or with the released pairs the
+# larger of that and of the maximum over pairs of instances and signatures that are repeated side
+# by side. The stored objectives have the latter in both modes.
 ref_mt_select <- function(f, z, s) {
   bags <- ref_mt_bags(f, 1)
   selection <- confidence <- released <- matrix(0, ncol(s), length(bags))
@@ -80,7 +80,8 @@ ref_mt_fit <- function(f, s) {
     objective <- ref_mt_objective(f, w$z, s, now$released)
     new <- ref_mt_update(f, w$z, s, now$selection, winner)
     s <- new$s
-    path[[it]] <- list(signature = ref_mt_back(w, s), objective = objective, selection = now$selection,
+    path[[it]] <- list(signature = ref_mt_back(w, s), objective = objective,
+                       selection = now$selection,
                        confidence = now$confidence, winner = winner, dropped = new$dropped)
     if (ref_mt_stops(f, now$selection, before)) break
     before <- now$selection
@@ -88,8 +89,8 @@ ref_mt_fit <- function(f, s) {
   list(path = path, signature = ref_mt_back(w, s), s = s)
 }
 
-# Greedy start from the instances of positive bags. `first`: the released code compares a candidate with the first
-# instance of a chosen one's bag.
+# Greedy start from the instances of positive bags. `first`: the released code compares a candidate
+# with the first instance of a chosen one's bag.
 ref_mt_start <- function(f, z, first = TRUE) {
   positive <- ref_mt_bags(f, 1)
   negative <- ref_mt_bags(f, 0)
@@ -102,8 +103,11 @@ ref_mt_start <- function(f, z, first = TRUE) {
       if (c %in% chosen) return(-Inf)
       C <- z[, c(chosen, c), drop = FALSE]
       if (t == 1) return(mean(best(C, positive)))
-      off <- mean(vapply(negative, function(i) mean(apply(crossprod(C, z[, i, drop = FALSE]), 2, max)), 0))
-      other <- if (first) vapply(chosen, function(i) positive[[match(f$bag[i], names(positive))]][1], 0L) else chosen
+      off <- mean(vapply(negative, function(i) mean(apply(crossprod(C, z[, i, drop = FALSE]), 2,
+                                                          max)), 0))
+      other <- if (first) vapply(chosen, function(i) positive[[match(f$bag[i],
+                                                                     names(positive))]][1],
+      0L) else chosen
       mean(best(C, positive)) - off - f$alpha * mean(crossprod(z[, other, drop = FALSE], z[, c]))
     }, 0)
     value[t] <- max(gain)

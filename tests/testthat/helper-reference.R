@@ -32,7 +32,8 @@ ref_cosines <- function(D_background, D_target, n_target) {
 }
 
 # eq. 9, atom by atom, each using those already updated
-ref_target_atoms <- function(X, n_pos, D, A, p, n_target, weight = rep(1, ncol(X)), nonneg = FALSE) {
+ref_target_atoms <- function(X, n_pos, D, A, p, n_target, weight = rep(1, ncol(X)),
+                             nonneg = FALSE) {
   for (t in seq_len(n_target)) {
     numerator <- numeric(nrow(X))
     denominator <- 0
@@ -48,8 +49,8 @@ ref_target_atoms <- function(X, n_pos, D, A, p, n_target, weight = rep(1, ncol(X
 }
 
 # eq. 8; D holds the new target atoms, D_old those of the last iteration
-ref_background_atoms <- function(X, n_pos, D, D_old, A, p, n_target, psi, gamma, cosine, weight = rep(1, ncol(X)),
-                                 nonneg = FALSE) {
+ref_background_atoms <- function(X, n_pos, D, D_old, A, p, n_target, psi, gamma, cosine,
+                                 weight = rep(1, ncol(X)), nonneg = FALSE) {
   target <- seq_len(n_target)
   for (k in seq_len(ncol(D))[-target]) {
     numerator <- numeric(nrow(X))
@@ -116,9 +117,10 @@ ref_objective <- function(X, n_pos, D, A, p, n_target, psi, lambda, gamma, cosin
 }
 
 # One iteration of Algorithm 1, or of the authors' code.
-ref_iterate <- function(variant, X, n_pos, D, A, n_target, lambda, beta, gamma, psi, inner, nonneg = "none",
-                        weight = rep(1, ncol(X)), prior = rep(.5, n_pos)) {
-  codes <- function() ref_codes(X, n_pos, D, A, p, n_target, lambda, inner, nonneg = nonneg %in% c("codes", "both"))
+ref_iterate <- function(variant, X, n_pos, D, A, n_target, lambda, beta, gamma, psi, inner,
+                        nonneg = "none", weight = rep(1, ncol(X)), prior = rep(.5, n_pos)) {
+  codes <- function() ref_codes(X, n_pos, D, A, p, n_target, lambda, inner,
+                                nonneg = nonneg %in% c("codes", "both"))
   atoms <- nonneg %in% c("dictionary", "both")
   p <- ref_expect(X, n_pos, D, A, n_target, beta, prior)
   D_old <- D
@@ -146,7 +148,8 @@ random_problem <- function(d = 6, n_target = 2, n_background = 3, n_pos = 7, n_n
   K <- n_target + n_background
   unit <- function(m) apply(m, 2, ref_unit)
   list(X = matrix(rnorm(d * (n_pos + n_neg), sd = runif(1, .2, 2)), d), n_pos = n_pos,
-       D = matrix(unit(matrix(rnorm(d * K), d)), d), D_old = matrix(unit(matrix(rnorm(d * K), d)), d),
+       D = matrix(unit(matrix(rnorm(d * K), d)), d),
+       D_old = matrix(unit(matrix(rnorm(d * K), d)), d),
        A = rbind(matrix(rnorm(n_target * (n_pos + n_neg)), n_target) *
                    rep(seq_len(n_pos + n_neg) <= n_pos, each = n_target),
                  matrix(rnorm(n_background * (n_pos + n_neg)), n_background)),
@@ -155,11 +158,14 @@ random_problem <- function(d = 6, n_target = 2, n_background = 3, n_pos = 7, n_n
 }
 
 # One step of the C core on such a problem.
-core_step <- function(problem, kind, variant = "paper", dead = "keep", solver = NULL, nonneg = "none") {
+core_step <- function(problem, kind, variant = "paper", dead = "keep", solver = NULL,
+                      nonneg = "none") {
   spec <- c(problem[c("n_target", "lambda", "beta", "gamma", "psi")],
-            list(nonneg = nonneg, control = dlfumi_control(variant, inner = problem$inner, dead = dead, solver = solver)))
+            list(nonneg = nonneg, control = dlfumi_control(variant, inner = problem$inner,
+                                                           dead = dead, solver = solver)))
   .Call(ffi_dlfumi_step, problem$X, rep(1, ncol(problem$X)), problem$n_pos, kind,
-        problem$D_old, problem$D, problem$A, problem$p, dlfumi_par(spec), problem$weight, problem$prior)
+        problem$D_old, problem$D, problem$A, problem$p, dlfumi_par(spec), problem$weight,
+        problem$prior)
 }
 
 # What ffi_code reads, for exact codes.

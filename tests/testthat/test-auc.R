@@ -48,7 +48,8 @@ test_that("instances that are copies of each other within bags add nothing", {
 test_that("a perfect order is no certainty: the bound is exact", {
   a <- mil_auc(1:10, rep(c(FALSE, TRUE), each = 5))
   expect_equal(c(a$auc, a$low, a$high), c(1, .025^(1 / 5), 1))
-  expect_equal(unlist(mil_auc(1:10, rep(c(TRUE, FALSE), each = 5))[c("low", "high")], use.names = FALSE), c(0, 1 - .025^(1 / 5)))
+  expect_equal(unlist(mil_auc(1:10, rep(c(TRUE, FALSE), each = 5))[c("low", "high")],
+                      use.names = FALSE), c(0, 1 - .025^(1 / 5)))
   expect_equal(mil_auc(rep(1, 6), rep(0:1, 3))$auc, .5)
 })
 
@@ -56,11 +57,13 @@ test_that("a model is judged on bags or instances of its data", {
   set.seed(6)
   parts <- split(sim_bags(n_bags = 30, bag_size = 4, n_features = 8, noise = .5), .5)
   fit <- sil(parts$train)
-  expect_equal(mil_auc(fit, parts$test, level = "bag")$auc, as.numeric(mil_roc(fit, parts$test, level = "bag")$auc))
+  expect_equal(mil_auc(fit, parts$test, level = "bag")$auc,
+               as.numeric(mil_roc(fit, parts$test, level = "bag")$auc))
   a <- mil_auc(fit, parts$test, n_boot = 50)
   expect_equal(a$auc, as.numeric(mil_roc(fit, parts$test)$auc))
   expect_true(a$low < a$auc && a$auc < a$high)
-  expect_error(mil_auc(fit, as.matrix(parts$test), truth = as.data.frame(parts$test)$truth), "`bag`", class = "fumi_error_no_bag")
+  expect_error(mil_auc(fit, as.matrix(parts$test), truth = as.data.frame(parts$test)$truth),
+               "`bag`", class = "fumi_error_no_bag")
 })
 
 test_that("intervals of noise and of signal cover the truth", {
@@ -78,7 +81,8 @@ test_that("bad input is refused by name", {
   expect_error(mil_auc(1:4), "`truth`", class = "fumi_error_truth")
   expect_error(mil_auc(1:4, c(0, 1, 0, 1), bag = 1:3), "`bag`", class = "fumi_error_input")
   expect_error(mil_auc(1:4, c(0, 1, 0, 1), conf = 95), "`conf`", class = "fumi_error_input")
-  expect_error(mil_auc(1:4, c(0, 1, 0, 1), bag = 1:4, n_boot = 0), "`n_boot`", class = "fumi_error_input")
+  expect_error(mil_auc(1:4, c(0, 1, 0, 1), bag = 1:4, n_boot = 0), "`n_boot`",
+               class = "fumi_error_input")
   expect_error(mil_auc(1:4, c(0, 1, 0, 1), cnof = .9), "`cnof`", class = "fumi_error_argument")
   expect_error(mil_auc("a", 1), "`x`", class = "fumi_error_type")
 })

@@ -47,7 +47,8 @@ test_that("curves, cross-validations and experiments are drawn as they are", {
   tuned <- mil_tune(odd_data$b, sil, data.frame(cost = c(.1, 1)), folds = 2, refit = FALSE)
   expect_equal(built(ggplot2::autoplot(tuned))[[1]]$y, tuned$results$mean)
   setting <- list(method = "SIL", setting = "s", fitter = "sil", parameters = list())
-  e <- paper_experiment("usps", list(setting), runs = 1, units = 0:1, n_targets = rep(1, 10), n_negative = 3, n_test = 10)
+  e <- paper_experiment("usps", list(setting), runs = 1, units = 0:1, n_targets = rep(1, 10),
+                        n_negative = 3, n_test = 10)
   expect_match(levels(ggplot2::autoplot(e, unit = 1)$data$curve), "^SIL, s, AUC")
   expect_error(ggplot2::autoplot(e, run = 9), "`run`", class = "fumi_error_input")
 })

@@ -1,4 +1,5 @@
-# Each group: every case gets its answer, no input changes, and nothing large is allocated on the way.
+# Each group: every case gets its answer, no input changes, and nothing large is allocated on the
+# way.
 expect_answers <- function(cases) {
   before <- rlang::hash(odd_data)
   used <- sum(gc(reset = TRUE)[, 2])
@@ -8,17 +9,20 @@ expect_answers <- function(cases) {
   expect_identical(rlang::hash(odd_data), before)
 }
 
-for (method in names(method_parameters)) test_that(paste(method, "answers bad data, odd data and bad parameters"), {
+for (method in names(method_parameters))
+  test_that(paste(method, "answers bad data, odd data and bad parameters"), {
   if (method != "dlfumi") skip_on_cran()
   expect_answers(c(data_cases(method), parameter_cases(method)))
 })
 
 test_that("every method is in the tables", {
-  exported <- unique(vapply(mil_methods, function(fit) class(suppressWarnings(fit(odd_data$b)))[1], ""))
+  exported <- unique(vapply(mil_methods, function(fit) class(suppressWarnings(fit(odd_data$b)))[1],
+                            ""))
   expect_setequal(names(method_parameters), exported)
   for (method in exported) {
     known <- names(formals(getExportedValue("fumi", method)))
-    expect_identical(setdiff(unlist(method_parameters[[method]]), known), character(), info = method)
+    expect_identical(setdiff(unlist(method_parameters[[method]]), known), character(),
+                     info = method)
   }
 })
 
@@ -33,7 +37,8 @@ test_that("all other functions answer bad and odd input", {
 })
 
 test_that("there are as many cases as we say", {
-  n <- sum(lengths(lapply(names(method_parameters), data_cases)), lengths(lapply(names(method_parameters), parameter_cases)),
+  n <- sum(lengths(lapply(names(method_parameters), data_cases)),
+           lengths(lapply(names(method_parameters), parameter_cases)),
            length(method_cases()), length(function_cases()))
   expect_gt(n, 1000)
 })
@@ -45,7 +50,8 @@ test_that("options do not matter", {
     named <- bags(odd_data$x, odd_data$bag, odd_data$label + 1, positive = 2)
     fit <- suppressWarnings(fit_to(b))
     list(b, named, fit, predict(fit, b, level = "bag"), pool_bags(odd_data$x[, 1], odd_data$bag),
-         predict(one_vs_rest(odd_data$x, bag = odd_data$bag, label = odd_data$label, fitter = sil), odd_data$x))
+         predict(one_vs_rest(odd_data$x, bag = odd_data$bag, label = odd_data$label, fitter = sil),
+                 odd_data$x))
   }
   plain <- results()
   old <- options(OutDec = ",", scipen = -10, digits = 3, warn = 2, stringsAsFactors = FALSE)

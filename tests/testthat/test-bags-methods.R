@@ -107,7 +107,8 @@ test_that("a data frame made of bags is those bags again", {
 
 test_that("[ refuses what names no bag", {
   b <- mixed()
-  for (i in list(6, -6, 1.5, NA, NULL, "x", c("u", NA), c(-1, 2), c(TRUE, FALSE), list(1), factor("u"), Inf))
+  for (i in list(6, -6, 1.5, NA, NULL, "x", c("u", NA), c(-1, 2), c(TRUE, FALSE), list(1),
+                 factor("u"), Inf))
     expect_error(b[i], "`i`", class = "fumi_error_subscript", info = deparse(i))
 })
 
@@ -146,11 +147,14 @@ test_that("a fit on parts put together is the fit on the whole", {
 
 test_that("c() refuses what does not go together", {
   b <- mixed()
-  one <- function(...) bags(matrix(1, 2, 3, dimnames = list(NULL, letters[1:3])), c("k", "k"), TRUE, ...)
+  one <- function(...) bags(matrix(1, 2, 3, dimnames = list(NULL, letters[1:3])), c("k", "k"),
+                            TRUE, ...)
   expect_error(c(b, 1), class = "fumi_error_type")
   expect_error(c(b, b["u"]), "bag u", class = "fumi_error_combine")
-  expect_error(c(b, bags(matrix(1, 2, 3), c("k", "k"), TRUE)), "features", class = "fumi_error_combine")
-  expect_error(c(bags(diag(2), 1:2, 0:1), bags(diag(3), 3:5, c(0, 0, 1))), "2 and 3", class = "fumi_error_combine")
+  expect_error(c(b, bags(matrix(1, 2, 3), c("k", "k"), TRUE)), "features",
+               class = "fumi_error_combine")
+  expect_error(c(bags(diag(2), 1:2, 0:1), bags(diag(3), 3:5, c(0, 0, 1))), "2 and 3",
+               class = "fumi_error_combine")
   expect_error(c(b, bags(matrix(1, 2, 2, dimnames = list(NULL, c("a", "b"))), c("k", "k"), TRUE)),
                class = "fumi_error_combine")
   expect_error(c(b, one(positive = "TRUE")), "classes", class = "fumi_error_combine")

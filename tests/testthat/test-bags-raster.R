@@ -5,7 +5,8 @@ test_that("a point makes a positive bag of its halo, and the other pixels make n
   b <- bags(cube, points, halo = 3.1, n_negative = 6, negative_size = 10)
   cells <- bag_cells(b)
   near <- lapply(1:3, function(i) cells_near(cube, points[i, ], 3.1))
-  for (i in 1:3) expect_identical(cells$cell[cells$bag == paste0("target", i)], as.numeric(near[[i]]))
+  for (i in 1:3)
+    expect_identical(cells$cell[cells$bag == paste0("target", i)], as.numeric(near[[i]]))
   expect_identical(summary(b)$instances, c(lengths(near), rep(10L, 6)))
   expect_identical(b$label, rep(c(TRUE, FALSE), c(3, 6)))
   away <- cells$cell[grepl("background", cells$bag)]
@@ -38,7 +39,8 @@ test_that("a halo of 0 is the pixel of the point, and shared pixels are in both 
   expect_identical(bag_cells(b)$cell[1:2], c(1, 180))
   both <- bag_cells(bags(cube, rbind(c(110, 60), c(112, 60)), halo = 3, n_negative = 2))
   shared <- intersect(both$cell[both$bag == "target1"], both$cell[both$bag == "target2"])
-  expect_identical(shared, as.numeric(intersect(cells_near(cube, c(110, 60), 3), cells_near(cube, c(112, 60), 3))))
+  expect_identical(shared, as.numeric(intersect(cells_near(cube, c(110, 60), 3),
+                                                cells_near(cube, c(112, 60), 3))))
   expect_gt(length(shared), 0)
 })
 
@@ -46,7 +48,8 @@ test_that("tiles are squares without the haloes", {
   set.seed(3)
   cube <- small_cube()
   point <- c(107, 67)
-  cells <- bag_cells(bags(cube, rbind(point), 3, negative = "tiles", n_negative = 100, negative_size = 9))
+  cells <- bag_cells(bags(cube, rbind(point), 3, negative = "tiles", n_negative = 100,
+                          negative_size = 9))
   away <- cells[cells$bag != "target1", ]
   expect_setequal(away$cell, setdiff(1:180, cells_near(cube, point, 3)))
   for (tile in split(away$cell, away$bag)) {
@@ -66,8 +69,8 @@ test_that("pixels without data are left out, and points without pixels are named
   values[1, 3] <- Inf
   terra::values(cube) <- values
   points <- rbind(c(110, 60), c(120, 70), c(0, 0))
-  expect_warning(b <- bags(cube, points, 3, n_negative = 99, negative_size = 5), "give no bag: 1, 3",
-                 class = "fumi_warning_points")
+  expect_warning(b <- bags(cube, points, 3, n_negative = 99, negative_size = 5),
+                 "give no bag: 1, 3", class = "fumi_warning_points")
   expect_identical(b$ids[b$label], "target2")
   expect_setequal(bag_cells(b)$cell, setdiff(2:180, gone))
   expect_error(bags(cube, points[-2, ], 3), "`points`", class = "fumi_error_input")
@@ -88,7 +91,8 @@ test_that("cells stay with their instances when bags are taken or put together",
 test_that("the raster is read in blocks and goes through a fitter", {
   set.seed(4)
   cube <- small_cube(values = c(NA, stats::rexp(719)))
-  expect_identical(unlist(for_blocks(cube, 5, function(values, row, n) complete_rows(values))), 1:180 != 1)
+  expect_identical(unlist(for_blocks(cube, 5, function(values, row, n) complete_rows(values))),
+                   1:180 != 1)
   expect_identical(unlist(for_blocks(cube, 5, function(values, row, n) n)), c(5, 5, 2))
   file <- tempfile(fileext = ".tif")
   on.exit(unlink(file))
@@ -105,8 +109,8 @@ test_that("the raster is read in blocks and goes through a fitter", {
 test_that("what is no map, point or length is refused", {
   cube <- small_cube()
   point <- rbind(c(110, 60))
-  for (bad in list(1, "a", cbind(1:2, 1:2, 1:2), cbind(NA, 1), matrix(0, 0, 2), data.frame(x = "a", y = 1),
-                   terra::as.polygons(terra::ext(cube))))
+  for (bad in list(1, "a", cbind(1:2, 1:2, 1:2), cbind(NA, 1), matrix(0, 0, 2),
+                   data.frame(x = "a", y = 1), terra::as.polygons(terra::ext(cube))))
     expect_error(bags(cube, bad, 3), "`points`", class = "fumi_error_type")
   expect_error(bags(cube, point, -1), "`halo`", class = "fumi_error_input")
   expect_error(dlfumi(cube), "`points` and `halo`", class = "fumi_error_input")

@@ -8,7 +8,8 @@ per_bag <- c(1, 0, 1, 0)
 per_instance <- rep(per_bag, each = 3)
 
 as_frame <- function(x, ...) data.frame(x, id = ids, y = per_instance, ...)
-as_matrices <- function(x, by = ids) lapply(split(seq_len(nrow(x)), by), function(i) x[i, , drop = FALSE])
+as_matrices <- function(x, by = ids) lapply(split(seq_len(nrow(x)), by),
+                                            function(i) x[i, , drop = FALSE])
 
 # The same data through every door: each is a list of the arguments of bags().
 named_doors <- function(x) {
@@ -32,7 +33,8 @@ test_that("every door gives the same bags and the same fit", {
   reference <- bags(x, ids, per_bag)
   fit <- function(args) {
     set.seed(3)
-    do.call(dlfumi, c(args, list(n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 3))))
+    do.call(dlfumi, c(args, list(n_target = 1, n_background = 2,
+                                 control = dlfumi_control(max_iter = 3))))
   }
   doors <- named_doors(x)
   for (door in names(doors)) {
@@ -165,7 +167,8 @@ test_that("no method looks at the truth", {
   x <- instances()
   fit <- function(...) {
     set.seed(5)
-    dlfumi(x, ids, per_bag, ..., n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 2))
+    dlfumi(x, ids, per_bag, ..., n_target = 1, n_background = 2,
+           control = dlfumi_control(max_iter = 2))
   }
   expect_identical(fit(truth = per_instance), fit())
 })
@@ -226,7 +229,8 @@ test_that("options of the session change nothing", {
   x <- instances()
   run <- function() {
     set.seed(6)
-    dlfumi(as_frame(x), "id", "y", n_target = 1, n_background = 2, control = dlfumi_control(max_iter = 3))
+    dlfumi(as_frame(x), "id", "y", n_target = 1, n_background = 2,
+           control = dlfumi_control(max_iter = 3))
   }
   plain <- run()
   old <- options(OutDec = ",", scipen = 100, warn = 2, digits = 3, stringsAsFactors = FALSE)
@@ -250,7 +254,8 @@ expect_refused <- function(door, good, cases) {
       next
     }
     expect_identical(class(e)[1], paste0("fumi_error_", cases[[name]]$class), info = name)
-    expect_match(conditionMessage(e), paste0("`", cases[[name]]$names, "`"), fixed = TRUE, info = name)
+    expect_match(conditionMessage(e), paste0("`", cases[[name]]$names, "`"), fixed = TRUE,
+                 info = name)
     expect_identical(.Random.seed, state, info = name)
   }
 }
@@ -308,7 +313,8 @@ test_that("bad bags and labels are refused, by bags() and by dlfumi()", {
     "label of three levels" = case(list(label = factor(c("a", "b", "c", "a"))), "label", "label"),
     "label of three numbers" = case(list(label = c(0, 1, 2, 1)), "label", "label"),
     "label of words" = case(list(label = c("a", "b", "a", "b")), "label", "positive"),
-    "names that are no bags" = case(list(label = setNames(per_bag, c("p", "q", "r", "t"))), "label", "label"),
+    "names that are no bags" = case(list(label = setNames(per_bag, c("p", "q", "r", "t"))),
+                                    "label", "label"),
     "both labels in a bag" = case(list(label = rep(0:1, 6)), "label", "label"),
     "positive is no label" = case(list(positive = "z"), "label", "positive"),
     "positive twice" = case(list(positive = 0:1), "label", "positive"),
@@ -326,8 +332,8 @@ test_that("bad bags and labels are refused, by bags() and by dlfumi()", {
 test_that("what is missing is named, whatever the door", {
   x <- instances()
   d <- as_frame(x)
-  for (call in expression(bags(x, ids), bags(x, label = per_bag), bags(d, "id"), bags(d, label = "y"),
-                          bags(as_matrices(x)), bags(mi(y, id) ~ .)))
+  for (call in expression(bags(x, ids), bags(x, label = per_bag), bags(d, "id"),
+                          bags(d, label = "y"), bags(as_matrices(x)), bags(mi(y, id) ~ .)))
     expect_error(eval(call), "`label`|`data`", class = "fumi_error_input", info = deparse(call))
   expect_error(bags(x, ids, per_bag, NULL, 3), class = "fumi_error_argument")
 })
@@ -340,8 +346,8 @@ test_that("bad data frames and formulas are refused", {
   expect_error(bags(d, "id", "y", truth = "nope"), "`truth`", class = "fumi_error_column")
   cases <- list(
     list(y ~ a, "input"), list(~ a, "input"), list(mi(y, id) ~ 1, "empty"),
-    list(mi(y, id) ~ mean(a), "column"), list(mi(y, id) ~ a + offset(b), "column"), list(mi(y, id) ~ nope, "column"),
-    list(mi(y, nope) ~ a, "column"))
+    list(mi(y, id) ~ mean(a), "column"), list(mi(y, id) ~ a + offset(b), "column"),
+    list(mi(y, id) ~ nope, "column"), list(mi(y, nope) ~ a, "column"))
   for (case in cases)
     expect_error(bags(case[[1]], data = d), "`x`|`data`", class = paste0("fumi_error_", case[[2]]),
                  info = deparse(case[[1]]))
@@ -364,7 +370,8 @@ test_that("bad lists are refused", {
     "id missing" = case(list(bag = c("a", NA)), "nonfinite", "bag"),
     "too few labels" = case(list(label = 1), "input", "label"))
   expect_refused(bags, list(x = two, label = 0:1), cases)
-  expect_s3_class(tryCatch(bags(matrix(as.list(1:12), 12), bag = ids, label = per_bag), error = identity),
+  expect_s3_class(tryCatch(bags(matrix(as.list(1:12), 12), bag = ids, label = per_bag),
+                           error = identity),
                   "fumi_error")
 })
 
@@ -378,8 +385,10 @@ test_that("levels of `bag` without an instance are dropped with a warning", {
 test_that("a fit needs both labels", {
   x <- instances()
   for (label in list(rep(1, 4), rep(0, 4)))
-    expect_error(dlfumi(x, ids, label, n_target = 1, n_background = 1), "`label`", class = "fumi_error_label")
-  expect_error(dlfumi(x[1, , drop = FALSE], 1, 1, n_target = 1, n_background = 1), class = "fumi_error_label")
+    expect_error(dlfumi(x, ids, label, n_target = 1, n_background = 1), "`label`",
+                 class = "fumi_error_label")
+  expect_error(dlfumi(x[1, , drop = FALSE], 1, 1, n_target = 1, n_background = 1),
+               class = "fumi_error_label")
 })
 
 test_that("a number that is read back has a decimal point also where C has a comma", {
@@ -410,13 +419,15 @@ test_that("a column `truth` is the truth by every door, unless it is named as a 
   expect_null(named$truth)
   expect_identical(bags(mi(y, id) ~ . + truth, data = d)$features, c(letters[1:6], "truth"))
   d$other <- !duplicated(ids) & per_instance == 1
-  for (b in list(bags(d, "id", "y", truth = "other"), bags(mi(y, id) ~ ., data = d, truth = "other"))) {
+  for (b in list(bags(d, "id", "y", truth = "other"),
+                 bags(mi(y, id) ~ ., data = d, truth = "other"))) {
     expect_identical(b$features, letters[1:6])
     expect_identical(as.data.frame(b)$truth, d$other)
   }
   names(d)[names(d) == "y"] <- "label"
   expect_null(bags(d[c("a", "id", "label")], "id", "label")$truth)
-  expect_identical(bags(transform(d[c("a", "id")], truth = per_instance), "id", "truth")$label, per_bag == 1)
+  expect_identical(bags(transform(d[c("a", "id")], truth = per_instance), "id", "truth")$label,
+                   per_bag == 1)
 })
 
 test_that("a `truth` that is none is refused, not made a feature", {
@@ -428,7 +439,8 @@ test_that("a `truth` that is none is refused, not made a feature", {
 test_that("a fit without names of features ignores the truth in new data", {
   x <- unname(instances())
   fit <- sil(x, ids, per_bag)
-  expect_identical(predict(fit, data.frame(x, truth = 1, id = ids), bag = "id"), predict(fit, x, bag = ids))
+  expect_identical(predict(fit, data.frame(x, truth = 1, id = ids), bag = "id"),
+                   predict(fit, x, bag = ids))
   b <- bags(x, ids, per_bag, truth = per_instance)
   expect_identical(predict(fit, as.data.frame(b), bag = "bag"), predict(fit, b))
 })
@@ -459,9 +471,12 @@ test_that("na.omit and na.exclude leave instances out, by every door", {
   expected <- bags(x[kept, ], ids[kept], per_bag, truth = hit[kept])
   d <- as_frame(holes, truth = hit)
   for (action in list(na.omit, na.exclude, "na.omit", "na.exclude")) {
-    word <- if (is.character(action)) sub("na.", "", action, fixed = TRUE) else if (identical(action, na.omit)) "omit" else "exclude"
-    doors <- list(bags(holes, ids, per_bag, truth = hit, na.action = action), bags(holes, ids, per_instance, truth = hit, na.action = action),
-                  bags(d, "id", "y", na.action = action), bags(mi(y, id) ~ ., data = d, na.action = action),
+    word <- if (is.character(action)) sub("na.", "", action, fixed = TRUE)
+            else if (identical(action, na.omit)) "omit" else "exclude"
+    doors <- list(bags(holes, ids, per_bag, truth = hit, na.action = action),
+                  bags(holes, ids, per_instance, truth = hit, na.action = action),
+                  bags(d, "id", "y", na.action = action),
+                  bags(mi(y, id) ~ ., data = d, na.action = action),
                   bags(as_matrices(holes), per_bag, truth = hit, na.action = action))
     for (b in doors) {
       expect_identical(na.action(b), structure(c(2L, 7L, 12L), class = word), ignore_attr = FALSE)
@@ -469,29 +484,40 @@ test_that("na.omit and na.exclude leave instances out, by every door", {
       expect_identical(b, expected)
     }
   }
-  for (action in list(na.fail, "na.fail")) expect_error(bags(holes, ids, per_bag, na.action = action), "na.omit", class = "fumi_error_nonfinite")
-  for (action in list(na.pass, NULL, "omit", 1)) expect_error(bags(x, ids, per_bag, na.action = action), "`na.action`", class = "fumi_error_input")
+  for (action in list(na.fail, "na.fail"))
+    expect_error(bags(holes, ids, per_bag, na.action = action), "na.omit",
+                 class = "fumi_error_nonfinite")
+  for (action in list(na.pass, NULL, "omit", 1))
+    expect_error(bags(x, ids, per_bag, na.action = action), "`na.action`",
+                 class = "fumi_error_input")
   expect_identical(bags(x, ids, per_bag, na.action = na.omit), bags(x, ids, per_bag))
-  expect_identical(coef(sil(holes, ids, per_bag, na.action = na.omit)), coef(sil(x[kept, ], ids[kept], per_bag)))
+  expect_identical(coef(sil(holes, ids, per_bag, na.action = na.omit)),
+                   coef(sil(x[kept, ], ids[kept], per_bag)))
 })
 
 test_that("missing ids and labels of instances are left out too, infinite values are not", {
   x <- instances()
-  expect_identical(bags(x, replace(ids, 4, NA), per_bag, na.action = na.omit)$x, bags(x[-4, ], ids[-4], per_bag)$x)
-  expect_identical(bags(x, ids, replace(per_instance, 4, NA), na.action = na.omit)$x, bags(x[-4, ], ids[-4], per_bag)$x)
-  expect_error(bags(x, ids, replace(per_bag, 2, NA), na.action = na.omit), "`label`", class = "fumi_error_nonfinite")
-  expect_error(bags(hole(Inf)$x, ids, per_bag, na.action = na.omit), "infinite", class = "fumi_error_nonfinite")
+  expect_identical(bags(x, replace(ids, 4, NA), per_bag, na.action = na.omit)$x,
+                   bags(x[-4, ], ids[-4], per_bag)$x)
+  expect_identical(bags(x, ids, replace(per_instance, 4, NA), na.action = na.omit)$x,
+                   bags(x[-4, ], ids[-4], per_bag)$x)
+  expect_error(bags(x, ids, replace(per_bag, 2, NA), na.action = na.omit), "`label`",
+               class = "fumi_error_nonfinite")
+  expect_error(bags(hole(Inf)$x, ids, per_bag, na.action = na.omit), "infinite",
+               class = "fumi_error_nonfinite")
 })
 
 test_that("a bag that loses all its instances is dropped with a warning that names it", {
   x <- instances()
   x[4:6, 1] <- NA
   for (label in list(per_bag, per_instance, setNames(per_bag, unique(ids)))) {
-    expect_warning(b <- bags(x, ids, label, na.action = na.omit), "q", class = "fumi_warning_empty_bag")
+    expect_warning(b <- bags(x, ids, label, na.action = na.omit), "q",
+                   class = "fumi_warning_empty_bag")
     expect_identical(b$ids, c("p", "r", "s"))
     expect_identical(b$label, c(TRUE, TRUE, FALSE))
   }
-  expect_warning(b <- bags(x, factor(ids), per_bag, na.action = na.omit), class = "fumi_warning_empty_bag")
+  expect_warning(b <- bags(x, factor(ids), per_bag, na.action = na.omit),
+                 class = "fumi_warning_empty_bag")
   expect_error(bags(x * NA, ids, per_bag, na.action = na.omit), "`x`", class = "fumi_error_empty")
 })
 

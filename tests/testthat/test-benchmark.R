@@ -11,7 +11,8 @@ test_that("a benchmark scores each bag once per method and repeat, on the same f
   b <- benchmark_bags()
   set.seed(6)
   folds <- cbind(bag_folds(b, 2), bag_folds(b, 2))
-  r <- mil_benchmark(b, list(one = first, two = second, again = first), folds = folds, adjust = "none")
+  r <- mil_benchmark(b, list(one = first, two = second, again = first), folds = folds,
+                     adjust = "none")
   expect_identical(as.vector(table(r$scores$method)), c(32L, 32L, 32L))
   expect_identical(r$scores$fold, unname(folds[cbind(match(r$scores$bag, b$ids), r$scores$run)]))
   expect_identical(r$scores$positive, setNames(b$label, b$ids)[r$scores$bag], ignore_attr = TRUE)
@@ -27,10 +28,13 @@ test_that("a benchmark scores each bag once per method and repeat, on the same f
   expect_equal(one$score, unname(expected))
   by_fold <- vapply(split(r$scores, r$scores[c("fold", "run", "method")]), function(s)
     as.numeric(pROC::auc(s$positive, s$score, direction = "<", quiet = TRUE)), 0)
-  expect_equal(r$results$auc[match(c("again", "one", "two"), r$results$method)], unname(colMeans(matrix(by_fold, 4))))
+  expect_equal(r$results$auc[match(c("again", "one", "two"), r$results$method)],
+               unname(colMeans(matrix(by_fold, 4))))
   expect_false(is.unsorted(-r$results$auc))
   expect_equal(r$tests$p[r$tests$difference == 0], 1)
-  expect_equal(r$tests$difference, with(r$results, auc[match(r$tests$first, method)] - auc[match(r$tests$second, method)]))
+  expect_equal(r$tests$difference, with(r$results,
+                                        auc[match(r$tests$first,
+                                                  method)] - auc[match(r$tests$second, method)]))
   expect_output(print(r), "16 bags, 2 folds, drawn 2 times")
   expect_output(print(r), "(p adjusted: none)", fixed = TRUE)
   expect_identical(drawn(plot(r))$returned, list(value = r, visible = FALSE))
@@ -40,7 +44,8 @@ test_that("the variance of a fold is unbiased, and that of the mean has the corr
   by_hand <- function(p) {
     all <- expand.grid(i = seq_len(nrow(p)), j = seq_len(ncol(p)))
     products <- outer(seq_len(nrow(all)), seq_len(nrow(all)), Vectorize(function(s, t)
-      if (all$i[s] != all$i[t] && all$j[s] != all$j[t]) p[all$i[s], all$j[s]] * p[all$i[t], all$j[t]] else NA))
+      if (all$i[s] != all$i[t] && all$j[s] != all$j[t]) p[all$i[s],
+                                                          all$j[s]] * p[all$i[t], all$j[t]] else NA))
     mean(p)^2 - mean(products, na.rm = TRUE)
   }
   set.seed(1)
@@ -50,12 +55,14 @@ test_that("the variance of a fold is unbiased, and that of the mean has the corr
   over <- mean_over_folds(pairs, .5)
   expect_equal(over$variance, mean(vapply(pairs, by_hand, 0)) * (.5 + .5 / 4))
   narrow <- lapply(pairs, function(p) p[1, , drop = FALSE])
-  expect_equal(mean_over_folds(narrow, .5)$variance, var(vapply(narrow, mean, 0)) / .5 * (.5 + .5 / 4))
+  expect_equal(mean_over_folds(narrow, .5)$variance,
+               var(vapply(narrow, mean, 0)) / .5 * (.5 + .5 / 4))
   drawn <- replicate(4000, {
     p <- outer(rnorm(4), rnorm(4), ">")
     c(mean(p), pair_variance(p))
   })
-  expect_equal(mean(drawn[2, ]), 9 / (12 * 16), tolerance = .05)            # of Mann and Whitney's statistic
+  # of Mann and Whitney's statistic
+  expect_equal(mean(drawn[2, ]), 9 / (12 * 16), tolerance = .05)
 })
 
 test_that("sizes of bags fool a benchmark, but not with pool = \"top\"", {
@@ -85,7 +92,8 @@ test_that("a method that fails is named with its reason, and the others go on", 
   expect_match(r$results$error[2], "`cost`")
   expect_null(r$tests)
   expect_output(print(r), "bad failed: `cost`")
-  expect_error(mil_benchmark(b, list(bad = list(sil, cost = -1)), folds = 2), "all fail", class = "fumi_error_fit")
+  expect_error(mil_benchmark(b, list(bad = list(sil, cost = -1)), folds = 2), "all fail",
+               class = "fumi_error_fit")
 })
 
 test_that("the seed decides, and what is in `dir` is not done again", {
@@ -101,13 +109,19 @@ test_that("the seed decides, and what is in `dir` is not done again", {
   expect_identical(run(dir = dir)$results, kept$results)
   expect_identical(run()$scores, kept$scores)
   unlink(list.files(dir, full.names = TRUE)[1])
-  set.seed(8)                                                                # goes on from the folds that were kept
+  # goes on from the folds that were kept
+  set.seed(8)
   expect_identical(mil_benchmark(b, "sil", folds = 2, repeats = 2, dir = dir)$scores, kept$scores)
-  more <- mil_benchmark(b, list(sil = sil, plain = function(b) sil(b, cost = 2)), folds = 2, repeats = 2, dir = dir)
-  expect_identical(more$scores[more$scores$method == "sil", ], kept$scores, ignore_attr = "row.names")
-  expect_error(mil_benchmark(b, list(sil = mi_ace), folds = 2, repeats = 2, dir = dir), "another method:", class = "fumi_error_dir")
-  expect_error(mil_benchmark(b, "sil", folds = 2, repeats = 3, dir = dir), "another folds:", class = "fumi_error_dir")
-  expect_error(mil_benchmark(b[-1], "sil", folds = 2, repeats = 2, dir = dir), "another data set:", class = "fumi_error_dir")
+  more <- mil_benchmark(b, list(sil = sil, plain = function(b) sil(b, cost = 2)), folds = 2,
+                        repeats = 2, dir = dir)
+  expect_identical(more$scores[more$scores$method == "sil", ], kept$scores,
+                   ignore_attr = "row.names")
+  expect_error(mil_benchmark(b, list(sil = mi_ace), folds = 2, repeats = 2, dir = dir),
+               "another method:", class = "fumi_error_dir")
+  expect_error(mil_benchmark(b, "sil", folds = 2, repeats = 3, dir = dir), "another folds:",
+               class = "fumi_error_dir")
+  expect_error(mil_benchmark(b[-1], "sil", folds = 2, repeats = 2, dir = dir), "another data set:",
+               class = "fumi_error_dir")
 })
 
 test_that("an interrupt ends a benchmark, and no fold is kept as one that failed", {
@@ -115,22 +129,28 @@ test_that("an interrupt ends a benchmark, and no fold is kept as one that failed
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
   stopped <- function(x, progress) list(stop_reason = "interrupt")
-  expect_error(mil_benchmark(b, list(a = stopped), folds = 2, dir = dir), class = "fumi_error_interrupt")
+  expect_error(mil_benchmark(b, list(a = stopped), folds = 2, dir = dir),
+               class = "fumi_error_interrupt")
   expect_length(list.files(dir), 0)
-  expect_warning(r <- mil_benchmark(b, list(a = sil, b = stopped), folds = 2, repeats = 1), "2 of 4", class = "fumi_warning_interrupt")
+  expect_warning(r <- mil_benchmark(b, list(a = sil, b = stopped), folds = 2, repeats = 1),
+                 "2 of 4", class = "fumi_warning_interrupt")
   expect_identical(unique(r$scores$method), "a")
 })
 
 test_that("bad arguments are refused by name", {
   b <- benchmark_bags()
-  for (methods in list(NULL, list(), 1, "none such", list(a = 1), list(a = list()), list(sil), list(a = sil, a = sil)))
+  for (methods in list(NULL, list(), 1, "none such", list(a = 1), list(a = list()), list(sil),
+                       list(a = sil, a = sil)))
     expect_error(mil_benchmark(b, methods), "`methods`", class = "fumi_error_input")
   expect_error(mil_benchmark(1, list(a = sil)), "`x`", class = "fumi_error_input")
   expect_error(mil_benchmark(list(b, b), list(a = sil)), "`x`", class = "fumi_error_input")
   expect_error(mil_benchmark(b, list(a = sil), folds = 100), class = "fumi_error_input")
-  expect_error(mil_benchmark(b, list(a = sil), adjust = "some"), "`adjust`", class = "fumi_error_input")
-  expect_error(mil_benchmark(b, list(a = sil), repeats = 0), "`repeats`", class = "fumi_error_input")
-  expect_error(mil_benchmark(b, list(a = sil), pool = "median"), "`pool`", class = "fumi_error_input")
+  expect_error(mil_benchmark(b, list(a = sil), adjust = "some"), "`adjust`",
+               class = "fumi_error_input")
+  expect_error(mil_benchmark(b, list(a = sil), repeats = 0), "`repeats`",
+               class = "fumi_error_input")
+  expect_error(mil_benchmark(b, list(a = sil), pool = "median"), "`pool`",
+               class = "fumi_error_input")
   expect_error(mil_benchmark(b, list(a = sil), level = 2), "`level`", class = "fumi_error_input")
   expect_error(mil_benchmark(b, list(a = sil), fold = 2), "`fold`", class = "fumi_error_argument")
 })

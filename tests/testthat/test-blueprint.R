@@ -4,8 +4,8 @@ frame_of <- function(n = 40, seed = 1) {
   id <- rep(letters[seq_len(n / 4)], each = 4)
   y <- rep(rep(1:0, length.out = n / 4), each = 4)
   hit <- y == 1 & seq_len(n) %% 4 == 1
-  data.frame(id, y, a = rexp(n) + 3 * hit, b = runif(n, 1, 2), z = factor(ifelse(hit, "w", sample(c("u", "v"), n, TRUE))),
-             flag = runif(n) > .5)
+  data.frame(id, y, a = rexp(n) + 3 * hit, b = runif(n, 1, 2),
+             z = factor(ifelse(hit, "w", sample(c("u", "v"), n, TRUE))), flag = runif(n) > .5)
 }
 features_of <- function(formula, d = frame_of(), ...) as.matrix(bags(formula, data = d, ...))
 
@@ -20,14 +20,17 @@ by_model_matrix <- function(formula, d = frame_of()) {
 }
 
 test_that("terms are those of model.matrix() with one feature for each level", {
-  rights <- list(~ a + z, ~ log(a) + b, ~ factor(round(b)), ~ a * b, ~ a:z, ~ z + a:z, ~ (a + b + flag)^2, ~ I(a^2) + sqrt(b),
-                 ~ poly(a, 2) + scale(b), ~ a + ifelse(b > 1.5, 1, 0), ~ cut(b, c(1, 1.5, 2)), ~ poly(a, b, degree = 2),
+  rights <- list(~ a + z, ~ log(a) + b, ~ factor(round(b)), ~ a * b, ~ a:z, ~ z + a:z,
+                 ~ (a + b + flag)^2, ~ I(a^2) + sqrt(b),
+                 ~ poly(a, 2) + scale(b), ~ a + ifelse(b > 1.5, 1, 0), ~ cut(b, c(1, 1.5, 2)),
+                 ~ poly(a, b, degree = 2),
                  ~ ordered(z), ~ z:factor(flag), ~ pmin(a, 2) - 1, ~ 0 + a + log1p(b), ~ I(a > 1))
   for (right in rights) {
     formula <- as.formula(paste("mi(y, id)", deparse(right)))
     want <- by_model_matrix(if (identical(right, ~ I(a > 1))) ~ as.numeric(I(a > 1)) else right)
     got <- features_of(formula)
-    if (!identical(right, ~ I(a > 1))) expect_identical(colnames(got), colnames(want), info = deparse(right))
+    if (!identical(right, ~ I(a > 1)))
+      expect_identical(colnames(got), colnames(want), info = deparse(right))
     expect_equal(unname(got), unname(want), tolerance = 1e-12, info = deparse(right))
   }
 })
@@ -35,8 +38,10 @@ test_that("terms are those of model.matrix() with one feature for each level", {
 test_that("splines are those of the package splines", {
   skip_if_not_installed("splines")
   d <- frame_of()
-  expect_equal(unname(features_of(mi(y, id) ~ ns(a, 3))), unclass(splines::ns(d$a, 3))[, ], ignore_attr = TRUE)
-  expect_equal(unname(features_of(mi(y, id) ~ bs(a, df = 4))), unclass(splines::bs(d$a, df = 4))[, ], ignore_attr = TRUE)
+  expect_equal(unname(features_of(mi(y, id) ~ ns(a, 3))), unclass(splines::ns(d$a, 3))[, ],
+               ignore_attr = TRUE)
+  expect_equal(unname(features_of(mi(y, id) ~ bs(a, df = 4))),
+               unclass(splines::bs(d$a, df = 4))[, ], ignore_attr = TRUE)
 })
 
 test_that("the data frame and the formula give the same features of factors", {
@@ -44,7 +49,9 @@ test_that("the data frame and the formula give the same features of factors", {
   by_frame <- bags(d, "id", "y")
   expect_identical(by_frame$features, c("a", "b", "zu", "zv", "zw", "flag"))
   expect_identical(by_frame, bags(mi(y, id) ~ ., data = d))
-  expect_identical(as.matrix(by_frame), as.matrix(bags(mi(y, id) ~ a + b + z + flag + I(a^2), data = d))[, c("a", "b", "zu", "zv", "zw", "flag")])
+  expect_identical(as.matrix(by_frame), as.matrix(bags(mi(y, id) ~ a + b + z + flag + I(a^2),
+                                                       data = d))[, c("a", "b", "zu", "zv", "zw",
+                                                                      "flag")])
   expect_identical(as.matrix(by_frame)[, "zv"], (d$z == "v") + 0)
 })
 
@@ -54,7 +61,8 @@ test_that("a level without instances, and contrasts that the user set, are kept"
   expect_identical(bags(d, "id", "y")$features[3:6], c("zu", "zv", "zw", "znever"))
   contrasts(d$z) <- contr.sum(4)
   for (b in list(bags(d, "id", "y"), bags(mi(y, id) ~ a + b + z + log(a), data = d))) {
-    expect_identical(unname(as.matrix(b)[, c("z1", "z2", "z3")]), unname(contr.sum(4)[as.integer(d$z), ]))
+    expect_identical(unname(as.matrix(b)[, c("z1", "z2", "z3")]),
+                     unname(contr.sum(4)[as.integer(d$z), ]))
   }
 })
 
@@ -64,12 +72,13 @@ test_that("new data get the levels, knots and centres of the training data", {
   new <- frame_of(8, seed = 2)
   new$z <- as.character(new$z)
   whole <- rbind(transform(d, z = as.character(z)), transform(new, id = paste0("new", id)))
-  for (formula in list(mi(y, id) ~ poly(a, 2) + scale(b) + z, mi(y, id) ~ a + b + factor(z), mi(y, id) ~ ns(a, 3) * z,
-                       mi(y, id) ~ log(a) + z:b)) {
+  for (formula in list(mi(y, id) ~ poly(a, 2) + scale(b) + z, mi(y, id) ~ a + b + factor(z),
+                       mi(y, id) ~ ns(a, 3) * z, mi(y, id) ~ log(a) + z:b)) {
     b <- bags(formula, data = d)
     fit <- sil(b)
     expect_identical(predict(fit, d)$.score, predict(fit, b)$.score)
-    expect_equal(predict(fit, new)$.score, predict(fit, bags(formula, data = new, like = fit))$.score)
+    expect_equal(predict(fit, new)$.score, predict(fit, bags(formula, data = new,
+                                                             like = fit))$.score)
     expect_equal(predict(fit, new)$.score, predict(fit, bags(formula, data = new, like = b))$.score)
     # A row alone, in company, in another order of columns, and in a list.
     expect_equal(predict(fit, new[3, 6:1])$.score, predict(fit, new)$.score[3])
@@ -96,7 +105,8 @@ test_that("new levels are refused by name", {
   new <- frame_of(8, seed = 2)
   new$z <- as.character(new$z)
   new$z[2:3] <- c("green", "red")
-  for (fit in list(sil(d, "id", "y"), sil(mi(y, id) ~ log(a) + z, data = d), sil(mi(y, id) ~ a + factor(z), data = d)))
+  for (fit in list(sil(d, "id", "y"), sil(mi(y, id) ~ log(a) + z, data = d),
+                   sil(mi(y, id) ~ a + factor(z), data = d)))
     expect_error(predict(fit, new), "z.*green, red", class = "fumi_error_level")
   new$z <- 1
   expect_error(predict(sil(d, "id", "y"), new), "z.*factor|factor.*z", class = "fumi_error_type")
@@ -107,24 +117,33 @@ test_that("bags with other knots or levels than the fit are refused", {
   d <- frame_of()
   other <- frame_of(seed = 3)
   fit <- sil(mi(y, id) ~ poly(a, 2), data = d)
-  expect_error(predict(fit, bags(mi(y, id) ~ poly(a, 2), data = other)), "`like = `", class = "fumi_error_blueprint")
-  expect_error(c(bags(mi(y, id) ~ poly(a, 2), data = d), bags(mi(y, paste(id, 2)) ~ poly(a, 2), data = other)), "blueprint", class = "fumi_error_combine")
+  expect_error(predict(fit, bags(mi(y, id) ~ poly(a, 2), data = other)), "`like = `",
+               class = "fumi_error_blueprint")
+  expect_error(c(bags(mi(y, id) ~ poly(a, 2), data = d),
+                 bags(mi(y, paste(id, 2)) ~ poly(a, 2), data = other)), "blueprint",
+  class = "fumi_error_combine")
   levels(other$z) <- c("u", "v", "green")
-  expect_error(predict(sil(d, "id", "y"), bags(other, "id", "y")), "green", class = "fumi_error_level")
+  expect_error(predict(sil(d, "id", "y"), bags(other, "id", "y")), "green",
+               class = "fumi_error_level")
   b <- bags(mi(y, id) ~ poly(a, 2), data = d)
   expect_identical(predict(sil(b[1:6]), b[7:10])$.bag, rep(letters[7:10], each = 4))
   expect_error(bags(d, "id", "y", like = 1), "`like`", class = "fumi_error_type")
-  expect_error(bags(d[c("id", "y", "a")], "id", "y", like = bags(d, "id", "y")), "lacks b", class = "fumi_error_column")
+  expect_error(bags(d[c("id", "y", "a")], "id", "y", like = bags(d, "id", "y")), "lacks b",
+               class = "fumi_error_column")
 })
 
 test_that("formulas use columns of the data and functions of one row only", {
   d <- frame_of()
   outside <- 2
   own <- function(x) x + 1
-  for (formula in list(mi(y, id) ~ own(a), mi(y, id) ~ a + mean(b), mi(y, id) ~ base::log(a), mi(y, id) ~ I(a * outside),
-                       mi(y, id) ~ cut(b, 3), mi(y, id) ~ poly(a, 99), mi(y, id) ~ log(z), mi(y, id) ~ d$a, mi(y, id) ~ a[1],
-                       mi(y, id) ~ offset(a) + b, mi(y, id) ~ (function(v) v)(a), mi(y, id) ~ log(.)))
-    expect_error(bags(formula, data = d), "`x`", class = "fumi_error_column", info = deparse(formula))
+  for (formula in list(mi(y, id) ~ own(a), mi(y, id) ~ a + mean(b), mi(y, id) ~ base::log(a),
+                       mi(y, id) ~ I(a * outside),
+                       mi(y, id) ~ cut(b, 3), mi(y, id) ~ poly(a, 99), mi(y, id) ~ log(z),
+                       mi(y, id) ~ d$a, mi(y, id) ~ a[1],
+                       mi(y, id) ~ offset(a) + b, mi(y, id) ~ (function(v) v)(a),
+                       mi(y, id) ~ log(.)))
+    expect_error(bags(formula, data = d), "`x`", class = "fumi_error_column",
+                 info = deparse(formula))
   d$day <- as.Date("2020-01-01") + seq_len(nrow(d))
   expect_error(bags(mi(y, id) ~ log(a) + day, data = d), "day", class = "fumi_error_type")
   expect_identical(unname(features_of(mi(y, id) ~ as.numeric(day), d)[, 1]), as.numeric(d$day))
@@ -136,13 +155,14 @@ test_that("formulas do not depend on functions of the session", {
   expect_identical(unname(as.matrix(bags(mi(y, id) ~ log(a), data = d))[, 1]), base::log(d$a))
 })
 
-# ---- in files -----------------------------------------------------------------------------------------
+# ---- in files -------------------------------------------------------------------------------
 
 test_that("a fit with terms is saved and comes back the same", {
   d <- frame_of()
   file <- tempfile()
   on.exit(unlink(file))
-  for (formula in list(mi(y, id) ~ poly(a, 2) + scale(b) + ns(a, 3) + z, mi(y, id) ~ ., mi(y, id) ~ I(a / 3) + cut(b, c(1, 1.5, 2)))) {
+  for (formula in list(mi(y, id) ~ poly(a, 2) + scale(b) + ns(a, 3) + z, mi(y, id) ~ .,
+                       mi(y, id) ~ I(a / 3) + cut(b, c(1, 1.5, 2)))) {
     fit <- sil(formula, data = d)
     mil_save(fit, file)
     expect_identical(mil_load(file), fit)
@@ -154,9 +174,12 @@ test_that("a blueprint that names other functions runs nothing", {
   d <- frame_of()
   fit <- sil(mi(y, id) ~ log(a), data = d)
   target <- tempfile()
-  bad <- list(variables = paste0("file.create(\"", target, "\")"), variables = "base::log(a)", variables = "(function() 1)()",
-              variables = "log(a", variables = c("log(a)", "b"), variables = 1, terms = "log(a)", terms = "y ~ log(a)", terms = NA_character_,
-              terms = "~ log(a) + b", columns = 1, columns = NA_character_, columns = "b", coding = 1, coding = list(1), coding = list(z = matrix("u")))
+  bad <- list(variables = paste0("file.create(\"", target, "\")"), variables = "base::log(a)",
+              variables = "(function() 1)()",
+              variables = "log(a", variables = c("log(a)", "b"), variables = 1, terms = "log(a)",
+              terms = "y ~ log(a)", terms = NA_character_,
+              terms = "~ log(a) + b", columns = 1, columns = NA_character_, columns = "b",
+              coding = 1, coding = list(1), coding = list(z = matrix("u")))
   for (i in seq_along(bad)) {
     broken <- fit
     broken$blueprint[names(bad)[i]] <- bad[i]

@@ -8,7 +8,8 @@ memory <- list(fit = function(x, y) list(x = x, y = y), score = function(model, 
 })
 
 noise_bags <- function(n = 60, size = 4, d = 2) {
-  bags(matrix(rnorm(n * size * d), ncol = d), rep(seq_len(n), each = size), rep(0:1, length.out = n))
+  bags(matrix(rnorm(n * size * d), ncol = d), rep(seq_len(n), each = size),
+       rep(0:1, length.out = n))
 }
 
 # Bags that are positive because of single instances: p of an instance is plogis(-3 + 2 x).
@@ -35,7 +36,8 @@ test_that("the threshold has the best balanced accuracy, in the middle of the wi
   expect_identical(pick(c(7, 1, 5, 2), c(1, 0, 1, 0)), 3.5)
   # Negatives 1, 4, 6; positives 3, 8, 9. Cut 7: 2/3 + 1. Cut 2: 1 + 1/3. Cut 5: 2/3 + 2/3.
   expect_identical(pick(c(1, 4, 6, 3, 8, 9), c(0, 0, 0, 1, 1, 1)), 7)
-  # Positives 2, 10; negatives 1, 5: the cuts 1.5 (1 + 1/2) and 7.5 (1/2 + 1) are equal; the gap 5 to 10 is wider.
+  # Positives 2, 10; negatives 1, 5: the cuts 1.5 (1 + 1/2) and 7.5 (1/2 + 1) are equal; the gap 5
+  # to 10 is wider.
   expect_identical(pick(c(2, 10, 1, 5), c(1, 1, 0, 0)), 7.5)
   # One positive among many negatives counts as much as all of them.
   expect_identical(pick(c(1, 2, 3, 4, 6, 5), c(0, 0, 0, 0, 0, 1)), 4.5)
@@ -48,7 +50,8 @@ test_that("without folds, each pool has the best threshold on the training bags"
   fit <- fit_to(b, calibrate = 0)
   for (pool in c("max", "mean", "lse")) {
     score <- predict(fit, b, level = "bag", pool = pool)$.score
-    expect_equal(fit$calibration$bag[[pool]]$threshold, choose_threshold(score, d$y == "yes"), info = pool)
+    expect_equal(fit$calibration$bag[[pool]]$threshold, choose_threshold(score, d$y == "yes"),
+                 info = pool)
   }
   expect_identical(fit$calibration$bag$own, fit$calibration$bag$max)
 })
@@ -65,7 +68,8 @@ test_that("the curve of bags is the logistic regression on Platt's targets", {
   expect_equal(c(curve$intercept, curve$slope), unname(by_hand), tolerance = 1e-3)
   # on any scale
   scaled <- bag_curve(1e6 * score - 7, positive)
-  expect_equal(curve_probability(scaled, 1e6 * score - 7), curve_probability(curve, score), tolerance = 1e-5)
+  expect_equal(curve_probability(scaled, 1e6 * score - 7), curve_probability(curve, score),
+               tolerance = 1e-5)
 })
 
 test_that("the curve never falls, and is flat where scores say nothing", {
@@ -83,7 +87,8 @@ test_that("the curve of instances finds their probabilities from the labels of b
   curve <- fit$calibration$instance$curve
   expect_equal(c(curve$intercept, curve$slope), c(-3, 2), tolerance = 0.1)
   x <- c(-2, 0, 2)
-  expect_equal(predict(fit, cbind(x, 1), "prob")[[4]], plogis(-3 + 2 * x), tolerance = 0.05, ignore_attr = TRUE)
+  expect_equal(predict(fit, cbind(x, 1), "prob")[[4]], plogis(-3 + 2 * x), tolerance = 0.05,
+               ignore_attr = TRUE)
   # The gradient by which it is found is that of the likelihood.
   label <- smooth_labels(b$label)
   loss <- function(h) {
@@ -179,8 +184,10 @@ test_that("weights, priors and a given start go to the folds with their bags", {
   prior <- ifelse(d$label == 1, ifelse(d$truth, .9, .2), 0)
   start <- list(dictionary = diag(15)[, 1:4], codes = matrix(seq_len(4 * 240), 4) / 1000)
   spec <- function(part) {
-    spec <- list(weight = unname(weights)[b$bag], prior = prior[b$order[seq_len(b$n_positive)]], n_target = 1, n_background = 3)
-    environment(dlfumi_refit) <- list2env(list(check_dlfumi_sizes = function(...) NULL, dlfumi_bridge = function(b, spec, init, progress)
+    spec <- list(weight = unname(weights)[b$bag], prior = prior[b$order[seq_len(b$n_positive)]],
+                 n_target = 1, n_background = 3)
+    environment(dlfumi_refit) <- list2env(list(check_dlfumi_sizes = function(...) NULL,
+                                               dlfumi_bridge = function(b, spec, init, progress)
       list(b = b, spec = spec, init = init)), parent = environment(dlfumi_refit))
     dlfumi_refit(b, spec, start)(part)
   }
@@ -190,7 +197,8 @@ test_that("weights, priors and a given start go to the folds with their bags", {
   mine <- which(d$bag %in% part$ids)
   expect_equal(got$spec$prior, prior[mine][part$order[seq_len(part$n_positive)]])
   expect_equal(got$init$codes, start$codes[, mine])
-  expect_identical(dlfumi(b, n_target = 1, n_background = 3, bag_weights = weights, instance_prior = prior, init = start,
+  expect_identical(dlfumi(b, n_target = 1, n_background = 3, bag_weights = weights,
+                          instance_prior = prior, init = start,
                           control = dlfumi_control(max_iter = 2))$calibration$source, "out-of-fold")
 })
 
@@ -209,13 +217,15 @@ test_that("calibration is in-sample where folds cannot be or are not wanted, and
   expect_match(why(sil(b[c(1:3, 4, 6, 8, 10)])), "few bags")
   one <- function(b) sil(b, calibrate = 0)
   expect_match(why(mil_calibrate(one(b), b, refit = one, work = 1e20)), "large")
-  expect_identical(mil_calibrate(one(b), b, refit = one, work = 1e20, folds = 3)$calibration$folds, 3L)
+  expect_identical(mil_calibrate(one(b), b, refit = one, work = 1e20, folds = 3)$calibration$folds,
+                   3L)
   fails <- function(b) stop("no")
   expect_match(why(mil_calibrate(one(b), b, refit = fails)), "failed")
   old <- options(fumi.calibrate = 0)
   on.exit(options(old))
   expect_match(why(sil(b)), "calibrate = 0")
-  parts <- dlfumi(bag_shards(contract_bags()), n_target = 1, n_background = 3, calibrate = 5, control = dlfumi_control(max_iter = 2))
+  parts <- dlfumi(bag_shards(contract_bags()), n_target = 1, n_background = 3, calibrate = 5,
+                  control = dlfumi_control(max_iter = 2))
   expect_match(why(parts), "in parts")
 })
 
@@ -224,12 +234,15 @@ test_that("an interrupt of calibration leaves the fit whole, and says so", {
   b <- noise_bags(20)
   one <- function(b) sil(b, calibrate = 0)
   for (kind in list("interrupt", c("fumi_error_interrupt", "error"))) {
-    stops <- function(b) stop(structure(class = c(kind, "condition"), list(message = "", call = NULL)))
-    expect_warning(fit <- mil_calibrate(one(b), b, refit = stops), "during calibration", class = "fumi_warning_interrupt")
+    stops <- function(b) stop(structure(class = c(kind, "condition"),
+                                        list(message = "", call = NULL)))
+    expect_warning(fit <- mil_calibrate(one(b), b, refit = stops), "during calibration",
+                   class = "fumi_warning_interrupt")
     expect_identical(fit$calibration$bag, one(b)$calibration$bag)
   }
   cut_short <- function(b) replace(one(b), "stop_reason", "interrupt")
-  expect_warning(fit <- mil_calibrate(one(b), b, refit = cut_short), class = "fumi_warning_interrupt")
+  expect_warning(fit <- mil_calibrate(one(b), b, refit = cut_short),
+                 class = "fumi_warning_interrupt")
   expect_match(fit$calibration$why, "interrupted")
 })
 
@@ -238,7 +251,8 @@ test_that("fits of folds that ended elsewhere do not stand for the whole fit", {
   x <- rnorm(200) + rep(c(2, 0), each = 100)
   b <- bags(cbind(x, rnorm(200)), rep(1:40, each = 5), rep(c(1, 0), each = 20))
   good <- function(b) sil(b, classifier = by_first, normalize = "none", calibrate = 0)
-  poor <- sil(b, classifier = list(fit = function(x, y) NULL, score = function(model, x) x[, 2]), normalize = "none", calibrate = 0)
+  poor <- sil(b, classifier = list(fit = function(x, y) NULL, score = function(model, x) x[, 2]),
+              normalize = "none", calibrate = 0)
   fit <- mil_calibrate(poor, b, refit = good)
   expect_identical(fit$calibration$source, "in-sample")
   expect_match(fit$calibration$why, "differ")
@@ -293,7 +307,8 @@ test_that("models of version 0.1.0 score and classify as they did, and give prob
     expect_null(fit$calibration)
     expect_equal(predict(fit, b, level = "bag"), said$bag, info = name)
     expect_equal(predict(fit, b, "class", level = "bag"), said$class, info = name)
-    expect_equal(predict(fit, b, "class", level = "bag", pool = "mean"), said$class_mean, info = name)
+    expect_equal(predict(fit, b, "class", level = "bag", pool = "mean"), said$class_mean,
+                 info = name)
     expect_equal(predict(fit, b, "class")$.pred_class, said$class_instance$.pred_class, info = name)
     expect_output(print(fit), "in-sample (it was fitted by version 0.1.0)", fixed = TRUE)
     expect_identical(glance(fit)$threshold, fit$thresholds[["max"]])
@@ -303,9 +318,11 @@ test_that("models of version 0.1.0 score and classify as they did, and give prob
         p <- predict(fit, b, "prob", level = level)[[if (level == "bag") 3 else 4]]
         score <- predict(fit, b, level = level)$.score
         expect_true(all(diff(p[order(score)]) >= 0), info = name)
-      } else expect_error(predict(fit, b, "prob", level = level), "mil_calibrate", class = "fumi_error_no_probability")
+      } else expect_error(predict(fit, b, "prob", level = level), "mil_calibrate",
+                          class = "fumi_error_no_probability")
     }
-    expect_named(predict(mil_calibrate(fit, b), b, "prob", level = "bag"), c(".bag", ".pred_0", ".pred_1"))
+    expect_named(predict(mil_calibrate(fit, b), b, "prob", level = "bag"),
+                 c(".bag", ".pred_0", ".pred_1"))
   }
   expect_identical(mil_load("golden-0.1.0-dmil.fumi"), golden$fits$dmil)
   expect_identical(mil_load("golden-0.1.0-one-vs-rest.fumi"), golden$fits$one_vs_rest)
@@ -323,7 +340,8 @@ test_that("a fit that nobody calibrated says so", {
   b <- noise_bags(20)
   fit <- new_mil_model("nobody", b)
   expect_output(print(fit), "not (`mil_calibrate()` does it)", fixed = TRUE)
-  registerS3method("score_instances", "nobody", function(object, x, ...) colSums(x), envir = asNamespace("fumi"))
+  registerS3method("score_instances", "nobody", function(object, x, ...) colSums(x),
+                   envir = asNamespace("fumi"))
   expect_error(predict(fit, b, type = "class"), "mil_calibrate", class = "fumi_error_no_threshold")
   expect_error(predict(fit, b, type = "prob"), "mil_calibrate", class = "fumi_error_no_threshold")
   expect_error(mil_save(fit, tempfile()), "saveRDS", class = "fumi_error_model")
@@ -332,8 +350,10 @@ test_that("a fit that nobody calibrated says so", {
 test_that("what a method scores is one column per instance", {
   b <- noise_bags(20)
   fit <- sil(b, calibrate = 0)
-  expect_error(score_instances(fit, as.matrix(b)), "one column per instance", class = "fumi_error_type")
+  expect_error(score_instances(fit, as.matrix(b)), "one column per instance",
+               class = "fumi_error_type")
   expect_error(score_instances(fit, b), "`predict\\(\\)` takes", class = "fumi_error_type")
   expect_error(score_bags(fit, b$x), "`bag` must be the number", class = "fumi_error")
-  expect_identical(unname(score_bags(fit, b$x, b$bag)), predict(fit, b, level = "bag")$.score[match(b$ids, predict(fit, b, level = "bag")$.bag)])
+  expect_identical(unname(score_bags(fit, b$x, b$bag)),
+                   predict(fit, b, level = "bag")$.score[match(b$ids, predict(fit, b, level = "bag")$.bag)])
 })

@@ -6,7 +6,8 @@ test_that("check_number takes single finite numbers in range, as doubles", {
   expect_identical(check_number(2L, "arg"), 2)
   expect_identical(check_number(0, "arg", min = 0), 0)
   expect_identical(check_number(1, "arg", above = 0, max = 1), 1)
-  for (x in list(NULL, NA, NaN, Inf, -Inf, "1", TRUE, c(1, 2), numeric(), list(1), factor(1), mean, 1i, Sys.Date()))
+  for (x in list(NULL, NA, NaN, Inf, -Inf, "1", TRUE, c(1, 2), numeric(), list(1), factor(1), mean,
+                 1i, Sys.Date()))
     expect_input_error(check_number(x, "arg"), info = describe(x))
   expect_input_error(check_number(-1e-9, "arg", min = 0))
   expect_input_error(check_number(0, "arg", above = 0))
@@ -43,12 +44,15 @@ test_that("an unknown argument is refused, and the nearest one is suggested", {
   expect_silent(check_dots_empty(known = known))
   expect_error(check_dots_empty(1, 2, known = known), "2", class = "fumi_error_argument")
   expect_error(check_dots_empty(lambda = 1, 2, known = known), class = "fumi_error_argument")
-  near <- c(lamda = "lambda", labels = "label", maxiter = "max_iter", toll = "tol", ded = "dead", dea = "dead")
+  near <- c(lamda = "lambda", labels = "label", maxiter = "max_iter", toll = "tol", ded = "dead",
+            dea = "dead")
   for (wrong in names(near))
     expect_error(do.call(check_dots_empty, c(setNames(list(1), wrong), list(known = known))),
-                 paste0("`", wrong, "`.*Did you mean `", near[[wrong]], "`"), class = "fumi_error_argument", info = wrong)
+                 paste0("`", wrong, "`.*Did you mean `", near[[wrong]], "`"),
+                 class = "fumi_error_argument", info = wrong)
   for (wrong in c("whatever", "colour", "q")) {
-    e <- rlang::catch_cnd(do.call(check_dots_empty, c(setNames(list(1), wrong), list(known = known))))
+    e <- rlang::catch_cnd(do.call(check_dots_empty,
+                                  c(setNames(list(1), wrong), list(known = known))))
     expect_s3_class(e, "fumi_error_argument")
     expect_no_match(conditionMessage(e), "Did you mean", info = wrong)
   }
@@ -86,14 +90,17 @@ test_that("dlfumi() refuses bad parameters by name", {
 })
 
 test_that("0 is allowed where the mathematics allows it", {
-  fit <- dlfumi(small(), n_target = 1, n_background = 2, lambda = 0, gamma = 0, control = dlfumi_control(max_iter = 2))
+  fit <- dlfumi(small(), n_target = 1, n_background = 2, lambda = 0, gamma = 0,
+                control = dlfumi_control(max_iter = 2))
   expect_true(all(is.finite(fit$codes)))
   expect_identical(c(fit$lambda, fit$gamma), c(0, 0))
 })
 
 test_that("dlfumi_control() refuses bad options by name, and so does a hand-made list", {
-  bad <- list(variant = list("papr", NA), inner = list(0, 1.5, NA), max_iter = list(0, -1, 1.5, NA, Inf),
-              tol = list(-1, NA, Inf, "a"), solver = list("lars"), gap = list(0, -1, 2, NA), dead = list("bury"))
+  bad <- list(variant = list("papr", NA), inner = list(0, 1.5, NA),
+              max_iter = list(0, -1, 1.5, NA, Inf),
+              tol = list(-1, NA, Inf, "a"), solver = list("lars"), gap = list(0, -1, 2, NA),
+              dead = list("bury"))
   for (name in names(bad)) for (value in bad[[name]]) {
     wrong <- setNames(list(value), name)
     expect_input_error(do.call(dlfumi_control, wrong), name, info = paste(name, describe(value)))
@@ -118,7 +125,8 @@ test_that("a misspelt parameter of dlfumi() is refused with its own name suggest
   b <- small()
   near <- c(lamda = "lambda", n_targets = "n_target", normalise = "normalize", nstart = "n_start")
   for (wrong in names(near))
-    expect_error(do.call(dlfumi, c(list(b), setNames(list(1), wrong))), paste0("Did you mean `", near[[wrong]], "`"),
+    expect_error(do.call(dlfumi, c(list(b), setNames(list(1), wrong))),
+                 paste0("Did you mean `", near[[wrong]], "`"),
                  class = "fumi_error_argument", info = wrong)
   expect_error(dlfumi(b, 3), class = "fumi_error_argument")
 })
@@ -138,11 +146,13 @@ test_that("odd data are either fitted or refused, and never give NaN", {
     set.seed(3)
     dlfumi(x, id, y, n_target = 1, n_background = 2, ..., control = dlfumi_control(max_iter = 3))
   }
-  all_finite <- function(f) all(is.finite(f$dictionary)) && all(is.finite(f$codes)) && all(is.finite(f$objective$objective))
+  all_finite <- function(f) all(is.finite(f$dictionary)) && all(is.finite(f$codes)) &&
+    all(is.finite(f$objective$objective))
   constant <- zero <- x
   constant[, 2] <- 3
   zero[c(1, 9), ] <- 0
-  fitted <- list("constant column" = constant, "instances of zeros" = zero, "more atoms than features" = x[, 1:2],
+  fitted <- list("constant column" = constant, "instances of zeros" = zero,
+                 "more atoms than features" = x[, 1:2],
                  large = x * 1e160, small = x * 1e-160, "twice each" = x[rep(1:6, each = 2), ])
   for (name in names(fitted)) expect_true(all_finite(fit(fitted[[name]])), info = name)
   expect_true(all_finite(fit(zero, normalize = "none")))
@@ -162,5 +172,6 @@ test_that("odd data are either fitted or refused, and never give NaN", {
 
 test_that("a package that is lacking is named with what it is for", {
   expect_silent(check_package("stats", "to test"))
-  expect_error(check_package("none.such", "to read `file`"), "none.such must be installed to read `file`", class = "fumi_error_package")
+  expect_error(check_package("none.such", "to read `file`"),
+               "none.such must be installed to read `file`", class = "fumi_error_package")
 })

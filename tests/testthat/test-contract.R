@@ -8,13 +8,15 @@ for (method in names(mil_methods)) {
   test_that(paste(method, "gives bags of any size honest probabilities"), {
     skip_on_cran()
     limit <- honest_limits[[method]]
-    expect_honest(mil_methods[[method]], honest_arguments[[method]], if (is.null(limit)) .03 else limit)
+    expect_honest(mil_methods[[method]], honest_arguments[[method]],
+                  if (is.null(limit)) .03 else limit)
   })
 
   test_that(paste("update is a refit of", method), {
     skip_on_cran()
     first <- quick_arguments[[method]]
-    expect_update(mil_methods[[method]], if (is.null(first)) list() else first, changed_parameters[[method]])
+    expect_update(mil_methods[[method]], if (is.null(first)) list() else first,
+                  changed_parameters[[method]])
   })
 
   test_that(paste(method, "makes no matrix of features x features"), {
@@ -30,8 +32,10 @@ test_that("every method can be interrupted, keeps what is whole, and fits again"
     expect_lt(one$seconds, 3, label = paste("seconds that an interrupt of", one$method, "takes"))
     keeps <- one$method %in% names(endless_arguments)
     expect_true(one$outcome %in% c("kept", if (!keeps) c("interrupt", "fumi_error_interrupt")),
-                label = paste0("an interrupt of ", one$method, " (", one$outcome, ") ends as it should"))
-    if (one$outcome == "kept") expect_true("fumi_warning_interrupt" %in% one$warned, label = one$method)
+                label = paste0("an interrupt of ", one$method, " (", one$outcome,
+                               ") ends as it should"))
+    if (one$outcome == "kept")
+      expect_true("fumi_warning_interrupt" %in% one$warned, label = one$method)
     expect_true(one$again, label = paste("the next fit of", one$method))
   }
 })

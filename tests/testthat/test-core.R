@@ -109,7 +109,8 @@ test_that("threads change no bit of a fit or of a score", {
   run <- function(threads, variant) {
     options(fumi.threads = threads)
     set.seed(2)
-    fit <- dlfumi(b, n_target = 2, n_background = 4, control = dlfumi_control(variant, max_iter = 4))
+    fit <- dlfumi(b, n_target = 2, n_background = 4,
+                  control = dlfumi_control(variant, max_iter = 4))
     list(fit, predict(fit, b), predict(fit, b, type = "codes"))
   }
   for (variant in c("paper", "matlab", "exact")) {
@@ -124,14 +125,16 @@ test_that("a forked process after threads does not hang", {
   b <- sim_bags(n_bags = 20, bag_size = 30, n_features = 9)
   fit <- function(...) {
     set.seed(2)
-    dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(max_iter = 2, threads = 2))$codes
+    dlfumi(b, n_target = 1, n_background = 3,
+           control = dlfumi_control(max_iter = 2, threads = 2))$codes
   }
   pretend(2L)
   before <- fit()
   job <- parallel::mcparallel(list(n_threads(2), par_here(list(threads = 2))$threads, fit()))
   on.exit(tools::pskill(job$pid, tools::SIGKILL))
   result <- NULL
-  for (i in 1:100) if (is.null(result)) result <- parallel::mccollect(job, wait = FALSE, timeout = .2)
+  for (i in 1:100)
+    if (is.null(result)) result <- parallel::mccollect(job, wait = FALSE, timeout = .2)
   expect_identical(result[[1]], list(1L, 1L, before))
 })
 
@@ -144,7 +147,8 @@ test_that("a failure of the core becomes a classed error", {
 
 test_that("a fitter gets both labels, something to learn from, and squares that do not overflow", {
   x <- matrix(c(1, 2, 3, -4), 2)
-  trainable <- function(x, normalize, label = 0:1) check_trainable(bags(x, 1:2, label), normalize, 0)
+  trainable <- function(x, normalize, label = 0:1) check_trainable(bags(x, 1:2, label), normalize,
+                                                                   0)
   for (normalize in c("unit", "none")) {
     expect_s3_class(trainable(x, normalize), "bags")
     expect_s3_class(trainable(x * 1e99, normalize), "bags")
@@ -196,7 +200,8 @@ test_that("starts on workers that are all interrupted are an error", {
   real <- list(n_workers = n_workers, run_on_workers = run_on_workers)
   on.exit(for (name in names(real)) utils::assignInNamespace(name, real[[name]], "fumi"))
   utils::assignInNamespace("n_workers", function() 2, "fumi")
-  stop_after <- function(n) utils::assignInNamespace("run_on_workers", function(tasks, todo, f, keep, call) {
+  stop_after <- function(n) utils::assignInNamespace("run_on_workers",
+                                                     function(tasks, todo, f, keep, call) {
     for (i in seq_len(n)) keep(i, f(tasks[[i]]))
     rlang::interrupt()
   }, "fumi")
@@ -220,8 +225,8 @@ test_that("an iteration that is interrupted ends with what it has, if that is an
   }
   expect_error(until_interrupt(stop("other"), TRUE), "other")
   expect_silent(warn_interrupted(structure(list(1), interrupted = FALSE), 3, NULL))
-  expect_warning(warn_interrupted(structure(list(1, 2), interrupted = TRUE), 3, NULL), "start 2 of 3",
-                 class = "fumi_warning_interrupt")
+  expect_warning(warn_interrupted(structure(list(1, 2), interrupted = TRUE), 3, NULL),
+                 "start 2 of 3", class = "fumi_warning_interrupt")
 })
 
 test_that("sorted bags are the same bags, in an order that is not the user's", {
@@ -333,7 +338,8 @@ entry_calls <- function() {
                  nonneg = FALSE, simd = 1L, threads = 1L)
   dmil <- list(pool = "gmean", max_iter = 2L, exponent = 5, beta = 1, lambda = .05, tol = 0,
                simd = 1L)
-  mihe <- list(n_target = 1L, coding = "sparse", variant = "fast", max_iter = 2L, beta = 5, power = 5, rho = .8,
+  mihe <- list(n_target = 1L, coding = "sparse", variant = "fast", max_iter = 2L, beta = 5,
+               power = 5, rho = .8,
                lambda = .01, alpha = .01, step = .001, tol = 0, simd = 1L, threads = 1L)
   quiet <- function(it, objective) NULL
   pass <- function(kind, D) .Call(ffi_dlfumi_pass, x, s, 10L, kind, D, a(), p, par, NULL, NULL)
@@ -387,7 +393,8 @@ test_that("every entry takes good arguments", {
 
 test_that("every entry refuses arguments of another type or length, and NA where it counts", {
   any_length <- c("ffi_sum_columns 3", "ffi_dlfumi_worst 8", "ffi_kmeans 4", "ffi_dlfumi_carried 2")
-  any_rows <- paste0("ffi_", c("sum_columns", "kmeans", "unit_scale", "dd_moments", "dlfumi_carried"), " 1")
+  any_rows <- paste0("ffi_", c("sum_columns", "kmeans", "unit_scale", "dd_moments",
+                               "dlfumi_carried"), " 1")
   for (name in names(entry_calls())) for (i in seq_along(entry_calls()[[name]])) {
     good <- entry_calls()[[name]]
     with <- function(value) {
@@ -437,7 +444,8 @@ test_that("indices, bags and counts out of range are errors, not reads beyond th
     ffi_dd_objective = list(list(3, rep(0:4, 4)), list(3, rep(-1:2, 5)),
                             list(3, rep(0:2, length.out = 20)), list(4, c(1L, 0L, 2L, 0L))),
     ffi_dd_select = list(list(2, rep(1:4, 5)), list(2, rep(-1:2, 5)),
-                         list(2, rep(0:2, length.out = 20)), list(3, 0L), list(3, -1L), list(3, 21L)),
+                         list(2, rep(0:2, length.out = 20)), list(3, 0L), list(3, -1L),
+                         list(3, 21L)),
     ffi_dlfumi_carried = list(list(2, rep(.5, 21)), list(3, 5L)),
     ffi_dlfumi_fit = list(list(3, 21L), list(3, -1L), list(8, rep(.5, 11))),
     ffi_dlfumi_start_codes = list(list(3, 21L)),
@@ -447,7 +455,8 @@ test_that("indices, bags and counts out of range are errors, not reads beyond th
     ffi_efumi_unmix = list(list(2, -1L), list(2, 5L)),
     ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)),
                       list(4, c(0, NaN))),
-    ffi_mihe_fit = list(list(3, 21L), list(4, rep(1:2, 5)), list(4, rep(0L, 10)), list(5, 3L), list(5, 0L)),
+    ffi_mihe_fit = list(list(3, 21L), list(4, rep(1:2, 5)), list(4, rep(0L, 10)), list(5, 3L),
+                        list(5, 0L)),
     ffi_sum_columns = list(list(3, 0L), list(3, 21L), list(3, -1L)),
     ffi_take = list(list(2, "c"), list(1, list(1, 2))))
   for (name in names(bad)) for (case in bad[[name]]) {

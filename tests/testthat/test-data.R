@@ -59,8 +59,8 @@ test_that("images are chosen by number, in the order asked for, or by logicals",
 })
 
 test_that("a bad choice is a classed error", {
-  bad <- list(0, 9299, 1.5, NA_real_, -1, Inf, c(1, NA), TRUE, rep(FALSE, 9298), c(NA, rep(TRUE, 9297)),
-              integer(), "1", list(1), factor(1), usps_images)
+  bad <- list(0, 9299, 1.5, NA_real_, -1, Inf, c(1, NA), TRUE, rep(FALSE, 9298),
+              c(NA, rep(TRUE, 9297)), integer(), "1", list(1), factor(1), usps_images)
   for (which in bad) expect_error(usps_images(which), class = "fumi_error_input")
   expect_error(olivetti_images(401), "`which` must be whole numbers from 1 to 400, but it has 401",
                class = "fumi_error_input")

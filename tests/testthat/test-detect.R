@@ -69,7 +69,8 @@ test_that("options reach the whitener", {
   b <- correlated(30, 6)
   x <- correlated(5, 6)
   s <- matrix(rnorm(12), 6)
-  expect_equal(sub_ace(x, s, b, ridge = 2), explicit_sub_ace(x, s, b, explicit_precision(b, "ridge", ridge = 2)))
+  expect_equal(sub_ace(x, s, b, ridge = 2),
+               explicit_sub_ace(x, s, b, explicit_precision(b, "ridge", ridge = 2)))
   expect_equal(sub_ace(x, s, b, whitener = "ppca", energy = 0.6),
                explicit_sub_ace(x, s, b, explicit_precision(b, "ppca", energy = 0.6)))
   expect_equal(sub_ace(x, s, b, whitener = "ppca", energy = 1), sub_ace(x, s, b, whitener = "pinv"))
@@ -234,7 +235,8 @@ test_that("wrong input stops with its class", {
 test_that("a background prints in few lines", {
   set.seed(14)
   b <- matrix(rnorm(60), 6)
-  expect_output(print(background_stats(b)), "6 instances with 10 features.*ridge, 5 directions.*Outside")
+  expect_output(print(background_stats(b)),
+                "6 instances with 10 features.*ridge, 5 directions.*Outside")
   expect_output(print(background_stats(b, "none")), "Whitener: none")
   expect_length(capture.output(print(background_stats(b))), 3)
 })

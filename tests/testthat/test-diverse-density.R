@@ -10,7 +10,8 @@ naive_dd <- function(x, bag, positive, t, s, model) {
 dd_case <- function(scale_type, d = 4, n = 24, n_bags = 6, unit = .5) {
   bag <- sample(rep(seq_len(n_bags), length.out = n))
   list(x = matrix(rnorm(d * n), d), scale = runif(n, .5, 1.5), bag = bag - 1L,
-       label = rep(1:0, length.out = n_bags), unit = unit * runif(d, .5, 1.5), scale_type = scale_type)
+       label = rep(1:0, length.out = n_bags), unit = unit * runif(d, .5, 1.5),
+       scale_type = scale_type)
 }
 
 random_theta <- function(problem) {
@@ -55,14 +56,15 @@ test_that("the gradient equals finite differences", {
 test_that("so it does where every probability is far below the smallest double", {
   for_each_case(function(problem, theta, model) {
     expect_gt(min(dd_quadratic(problem$x, list(target = dd_point(problem, theta),
-                                               feature_scale = dd_scales(problem, theta)), "none")), 100)
+                                               feature_scale = dd_scales(problem, theta)),
+                                               "none")), 100)
     expect_gradient(problem, theta, model)
   }, unit = 40)
 })
 
 test_that("the two ways to compute the noisy-or of a far bag agree where they meet", {
-  problem <- list(x = matrix(c(1, 1.01, 1.02), 1), scale = rep(1, 3), bag = rep(0L, 3), label = 1L, unit = 1,
-                  scale_type = "fixed")
+  problem <- list(x = matrix(c(1, 1.01, 1.02), 1), scale = rep(1, 3), bag = rep(0L, 3), label = 1L,
+                  unit = 1, scale_type = "fixed")
   at <- function(q) {
     problem$unit <- sqrt(q)
     dd_objective(problem, 0, "noisy-or")
@@ -73,8 +75,8 @@ test_that("the two ways to compute the noisy-or of a far bag agree where they me
 
 test_that("an instance at the point itself, and one beyond all numbers, leave the objective finite", {
   for (model in dd_models) for (label in list(1:0, 0:1)) for (far in c(1, 1e160)) {
-    problem <- list(x = cbind(c(1, 2), c(1, 2), c(far, 2)), scale = rep(1, 3), bag = c(0L, 0L, 1L), label = label,
-                    unit = c(1, 1), scale_type = "fixed")
+    problem <- list(x = cbind(c(1, 2), c(1, 2), c(far, 2)), scale = rep(1, 3), bag = c(0L, 0L, 1L),
+                    label = label, unit = c(1, 1), scale_type = "fixed")
     out <- dd_objective(problem, c(1, 2), model)
     expect_true(is.finite(out$value))
     if (far == 1) expect_true(all(is.finite(out$gradient)))
@@ -86,13 +88,14 @@ test_that("one instance a bag makes both models one", {
   for (scale_type in dd_scale_types) {
     problem <- dd_case(scale_type, n = 6)
     theta <- random_theta(problem)
-    expect_equal(dd_objective(problem, theta, "noisy-or"), dd_objective(problem, theta, "most-likely-cause"))
+    expect_equal(dd_objective(problem, theta, "noisy-or"),
+                 dd_objective(problem, theta, "most-likely-cause"))
   }
 })
 
 test_that("a case solved by hand", {
-  problem <- list(x = matrix(c(0, 3, 1, 4), 1), scale = rep(1, 4), bag = c(0L, 0L, 1L, 1L), label = 1:0, unit = 2,
-                  scale_type = "fixed")
+  problem <- list(x = matrix(c(0, 3, 1, 4), 1), scale = rep(1, 4), bag = c(0L, 0L, 1L, 1L),
+                  label = 1:0, unit = 2, scale_type = "fixed")
   q <- 4 * (c(0, 3, 1, 4) - 2)^2
   expect_equal(dd_objective(problem, 2, "most-likely-cause")$value, q[2] - log(1 - exp(-q[3])))
   P <- 1 - c((1 - exp(-q[1])) * (1 - exp(-q[2])), (1 - exp(-q[3])) * (1 - exp(-q[4])))
@@ -178,7 +181,7 @@ test_that("scores are -q, and the model's probabilities exp(-q), pooled by noisy
   most_likely <- fit
   most_likely$spec$model <- "most-likely-cause"
   expect_equal(predict(most_likely, x, level = "bag", bag = c(1, 1, 2, 2))$.score,
-               log(-log(1 - exp(-c(min(q[1:2]), min(q[3:4]))))))
+               log(-log1p(-exp(-c(min(q[1:2]), min(q[3:4]))))))
   expect_error(predict(fit, x, type = "codes"), class = "fumi_error_no_meaning")
   expect_error(predict(fit, x, type = "prob", poool = "max"), class = "fumi_error_argument")
 })
@@ -189,7 +192,8 @@ test_that("the noisy-or score is the complementary log-log, without ties at eith
   expect_equal(noisy_or_score(q, c(1, 1, 2, 2)), log(-log(1 - p)), ignore_attr = TRUE)
   far <- noisy_or_score(c(2000, 1000, 1e5, 1e6), 1:4)
   expect_equal(far, -c(2000, 1000, 1e5, 1e6), ignore_attr = TRUE)
-  expect_equal(noisy_or_score(c(29.999999, 30.000001), 1:2), -c(30, 30), tolerance = 1e-6, ignore_attr = TRUE)
+  expect_equal(noisy_or_score(c(29.999999, 30.000001), 1:2), -c(30, 30), tolerance = 1e-6,
+               ignore_attr = TRUE)
   expect_true(is.finite(noisy_or_score(0, 1)))
 })
 
@@ -230,7 +234,8 @@ test_that("a constant feature has no say, in new data neither", {
 })
 
 test_that("a scale that would grow without limit stops at its bound", {
-  x <- rbind(c(0, 0), c(5, 1), c(0, 0), c(7, 2), c(0, 1), c(1, -3), c(1, 3), c(-1, 2)) # both bags hold the origin
+  # both bags hold the origin
+  x <- rbind(c(0, 0), c(5, 1), c(0, 0), c(7, 2), c(0, 1), c(1, -3), c(1, 3), c(-1, 2))
   set.seed(10)
   fit <- diverse_density(x, rep(1:4, each = 2), c(1, 1, 0, 0), normalize = "none", max_iter = 1000)
   expect_true(all(is.finite(coef(fit))))
@@ -264,7 +269,8 @@ test_that("one positive instance, one feature, huge and tiny data are fitted", {
     set.seed(13)
     diverse_density(size * x, rep(1:5, 2), c(1, 1, 0, 0, 0), normalize = "none")
   }
-  for (size in c(1e-100, 1e95)) expect_equal(at(size)$start_objective, at(1)$start_objective, tolerance = 1e-3)
+  for (size in c(1e-100, 1e95))
+    expect_equal(at(size)$start_objective, at(1)$start_objective, tolerance = 1e-3)
 })
 
 test_that("nothing is non-finite in 5000 dimensions", {
@@ -273,8 +279,8 @@ test_that("nothing is non-finite in 5000 dimensions", {
   x[c(1, 7), ] <- rep(x[1, ], each = 2)
   bag <- rep(1:4, each = 6)
   for (model in dd_models) {
-    fit <- diverse_density(x, bag, c(1, 1, 0, 0), model = model, n_start = 2, scale_init = 1, normalize = "none",
-                           max_iter = 20)
+    fit <- diverse_density(x, bag, c(1, 1, 0, 0), model = model, n_start = 2, scale_init = 1,
+                           normalize = "none", max_iter = 20)
     expect_true(all(is.finite(c(fit$start_objective, coef(fit), predict(fit, x)$.score))))
     expect_length(unique(predict(fit, x + rnorm(length(x)))$.score), 24)
   }
@@ -295,10 +301,12 @@ test_that("an interrupt keeps the starts that are done", {
     }
   }
   fits <- NULL
-  expect_warning(fits <- dd_from_starts(b, problem, spec, FALSE, NULL, until(3)), class = "fumi_warning_interrupt")
+  expect_warning(fits <- dd_from_starts(b, problem, spec, FALSE, NULL, until(3)),
+                 class = "fumi_warning_interrupt")
   expect_length(fits, 2)
   expect_identical(new_dd_model("diverse_density", fits, b, problem, spec)$stop_reason, "interrupt")
-  expect_error(dd_from_starts(b, problem, spec, FALSE, NULL, until(1)), class = "fumi_error_interrupt")
+  expect_error(dd_from_starts(b, problem, spec, FALSE, NULL, until(1)),
+               class = "fumi_error_interrupt")
 })
 
 test_that("max_iter is obeyed and told", {

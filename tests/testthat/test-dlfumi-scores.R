@@ -1,7 +1,8 @@
 test_that("new instances are coded to the fixed point of the fit's own codes", {
   b <- easy()
   set.seed(21)
-  fit <- dlfumi(b, n_target = 1, n_background = 3, lambda = .01, control = dlfumi_control(max_iter = 30))
+  fit <- dlfumi(b, n_target = 1, n_background = 3, lambda = .01,
+                control = dlfumi_control(max_iter = 30))
   many <- predict(fit, b, type = "codes", coding_steps = 20000)
   expect_lt(max(abs(predict(fit, b, type = "codes") - many)), 1e-6)
   exact <- dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control("exact"))
@@ -56,8 +57,10 @@ test_that("a score may be the difference of the residuals", {
     s <- predict(fit, negative)$.score
     (s - mean(s)) / stats::sd(s)
   }
-  expect_equal(predict(several, negative)$.score, (one(several$members[[1]]) + one(several$members[[2]])) / 2)
-  both <- one_vs_rest(list(a = b, b = b), fitter = dlfumi, n_target = 2, n_background = 3, score = "difference", scale = TRUE)
+  expect_equal(predict(several, negative)$.score,
+               (one(several$members[[1]]) + one(several$members[[2]])) / 2)
+  both <- one_vs_rest(list(a = b, b = b), fitter = dlfumi, n_target = 2, n_background = 3,
+                      score = "difference", scale = TRUE)
   s <- predict(both, negative, type = "score")$.score_a
   expect_equal(c(mean(s), stats::sd(s)), c(0, 1))
   expect_error(fit_by(score = "log"), "`score`", class = "fumi_error_input")

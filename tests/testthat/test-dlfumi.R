@@ -113,8 +113,8 @@ test_that("whole iterations equal the transcription from the package's own start
     x <- t(as.matrix(b))
     x <- apply(x, 2, ref_unit)
     psi <- if (variant == "matlab") 1.5 else 1
-    truth <- ref_iterate(variant, x, b$n_positive, unname(one$dictionary), unname(one$codes), 2, .01, 30,
-                         .1, psi, 50)
+    truth <- ref_iterate(variant, x, b$n_positive, unname(one$dictionary), unname(one$codes), 2,
+                         .01, 30, .1, psi, 50)
     expect_lt(relative_difference(unname(start$dictionary), truth$D), 1e-10)
     expect_lt(relative_difference(unname(start$codes), truth$A), 1e-10)
     expect_lt(relative_difference(start$objective$objective, truth$objective[1]), 1e-10)
@@ -131,7 +131,8 @@ frozen_objective <- function(s, D = s$D, A = s$A) {
 test_that("no sub-step of variant exact raises the objective with p, gamma and old atoms frozen", {
   set.seed(7)
   for (trial in 1:100) {
-    s <- random_problem(d = sample(2:12, 1), n_target = sample(1:3, 1), n_background = sample(1:4, 1))
+    s <- random_problem(d = sample(2:12, 1), n_target = sample(1:3, 1),
+                        n_background = sample(1:4, 1))
     before <- frozen_objective(s)
     codes <- core_step(s, "codes", "exact")$codes
     expect_lte(frozen_objective(s, A = codes), before * (1 + 1e-10))
@@ -314,7 +315,8 @@ test_that("atoms come in a canonical order and sign unless a start was given", {
   expect_true(all(rowSums(fit$codes[3:5, ]) >= 0))
   expect_true(all(fit$codes[1:2, ] %*% p >= 0))
   flipped <- list(dictionary = -fit$dictionary[, c(2, 1, 5, 4, 3)])
-  again <- dlfumi(b, n_target = 2, n_background = 3, init = flipped, control = dlfumi_control(max_iter = 1))
+  again <- dlfumi(b, n_target = 2, n_background = 3, init = flipped,
+                  control = dlfumi_control(max_iter = 1))
   expect_gt(min(abs(colSums(unname(again$dictionary) * unname(flipped$dictionary)))), .9)
   expect_true(all(colSums(unname(again$dictionary) * unname(flipped$dictionary)) > 0))
   exact <- dlfumi(b, n_target = 2, n_background = 3, init = flipped,
@@ -368,9 +370,11 @@ test_that("a beta that saturates the E-step is named, with one that would not", 
   b <- easy()
   set.seed(20)
   for (beta in c(1e-16, 1e8)) {
-    w <- expect_warning(dlfumi(b, n_target = 1, n_background = 3, beta = beta), class = "fumi_warning_beta")
+    w <- expect_warning(dlfumi(b, n_target = 1, n_background = 3, beta = beta),
+                        class = "fumi_warning_beta")
     expect_match(conditionMessage(w), "try `beta` = ")
-    better <- as.numeric(sub(".*try `beta` = ([0-9.e+-]+?)\\.$", "\\1", conditionMessage(w), perl = TRUE))
+    better <- as.numeric(sub(".*try `beta` = ([0-9.e+-]+?)\\.$", "\\1", conditionMessage(w),
+                             perl = TRUE))
     expect_no_warning(dlfumi(b, n_target = 1, n_background = 3, beta = better))
   }
 })
@@ -378,7 +382,8 @@ test_that("a beta that saturates the E-step is named, with one that would not", 
 test_that("a fit that diverges stops with the iteration and the likely cause", {
   b <- easy()
   b$x <- b$x * 1e155
-  expect_error(dlfumi(b, n_target = 1, n_background = 3, normalize = "none"), class = "fumi_error_scale")
+  expect_error(dlfumi(b, n_target = 1, n_background = 3, normalize = "none"),
+               class = "fumi_error_scale")
   set.seed(23)
   e <- expect_error(dlfumi(easy(), n_target = 3, n_background = 6, gamma = 1.7e308),
                     class = "fumi_error_diverged")
@@ -398,7 +403,8 @@ test_that("blank bags are refused, and a blank start does no harm", {
     expect_true(all(is.finite(predict(fit, b)$.score)))
     expect_equal(fit$n_dropped, if (dead == "drop") 1 else 0)
   }
-  fit <- suppressWarnings(dlfumi(b, n_target = 1, n_background = 3, init = list(dictionary = cbind(1, matrix(0, 12, 3))),
+  fit <- suppressWarnings(dlfumi(b, n_target = 1, n_background = 3,
+                                 init = list(dictionary = cbind(1, matrix(0, 12, 3))),
                                  control = dlfumi_control(dead = "drop", max_iter = 3)))
   expect_equal(fit$n_dropped, 2)
   expect_equal(colnames(fit$dictionary), c("target1", "background1"))
@@ -406,10 +412,12 @@ test_that("blank bags are refused, and a blank start does no harm", {
 
 test_that("codes that are all 0 and codes that are not exact are told", {
   b <- easy()
-  expect_warning(dlfumi(b, n_target = 1, n_background = 2, lambda = 10), class = "fumi_warning_lambda")
+  expect_warning(dlfumi(b, n_target = 1, n_background = 2, lambda = 10),
+                 class = "fumi_warning_lambda")
   wide <- sim_bags(n_bags = 6, bag_size = 3, n_features = 3)
   expect_warning(dlfumi(wide, n_target = 4, n_background = 8, lambda = 1e-5,
-                        control = dlfumi_control("exact", max_iter = 3, gap = 1e-14)), class = "fumi_warning_gap")
+                        control = dlfumi_control("exact", max_iter = 3, gap = 1e-14)),
+                        class = "fumi_warning_gap")
 })
 
 test_that("a fit that ends at `max_iter` before it settled says so, once, and print() always", {
@@ -424,7 +432,8 @@ test_that("a fit that ends at `max_iter` before it settled says so, once, and pr
     dlfumi(b, n_target = 1, n_background = 3, control = dlfumi_control(...))
   }
   again()
-  expect_warning(short <- fit(max_iter = 5), "`max_iter` = 5 .* changed by [0-9.]+ % over the last 4 iterations",
+  expect_warning(short <- fit(max_iter = 5),
+                 "`max_iter` = 5 .* changed by [0-9.]+ % over the last 4 iterations",
                  class = "fumi_warning_max_iter")
   expect_identical(short$stop_reason, "max_iter")
   path <- short$objective$objective
@@ -435,7 +444,8 @@ test_that("a fit that ends at `max_iter` before it settled says so, once, and pr
   expect_no_warning(settled <- fit("exact", max_iter = 500), class = "fumi_warning_max_iter")
   expect_true(settled$converged)
   expect_output(print(settled), "the objective settled")
-  expect_no_warning(fit(max_iter = 5, tol = 0), class = "fumi_warning_max_iter") # as many as asked for
+  # as many as asked for
+  expect_no_warning(fit(max_iter = 5, tol = 0), class = "fumi_warning_max_iter")
   expect_no_warning(fit("exact", batch = 20), class = "fumi_warning_max_iter")
   expect_no_warning(one <- fit(max_iter = 1), class = "fumi_warning_max_iter")
   expect_output(print(one), "at `max_iter`\n", fixed = TRUE)
@@ -450,8 +460,10 @@ test_that("an interrupt after the last iteration leaves a usable fit", {
   expect_warning(late_fit <- add_members(replace(fit, "combine", "average"), list(1), b, NULL),
                  class = "fumi_warning_interrupt")
   expect_identical(late_fit$stop_reason, "interrupt")
-  environment(calibrate_fit) <- list2env(list(given_scores = late), parent = environment(calibrate_fit))
-  expect_warning(late_fit <- calibrate_fit(late_fit, b, "auto", late, 0), class = "fumi_warning_interrupt")
+  environment(calibrate_fit) <- list2env(list(given_scores = late),
+                                         parent = environment(calibrate_fit))
+  expect_warning(late_fit <- calibrate_fit(late_fit, b, "auto", late, 0),
+                 class = "fumi_warning_interrupt")
   expect_identical(predict(late_fit, b), predict(fit, b))
   expect_error(predict(late_fit, b, type = "class"), class = "fumi_error_no_threshold")
   expect_s3_class(predict(late_fit, b, type = "class", threshold = 2)$.pred_class, "factor")
@@ -486,10 +498,13 @@ test_that("parameters are those of the variant unless given, and are checked by 
   expect_equal(other$lambda, .05)
   expect_equal(other$n_background, 15)
   expect_error(dlfumi(b, control = list(max_itr = 3)), class = "fumi_error_argument")
-  bad <- list(list(n_target = 0), list(n_target = 1.5), list(n_background = -1), list(n_target = "2"),
-              list(n_target = c(1, 2)), list(n_target = 1e10), list(n_background = Inf), list(n_target = 1000),
+  bad <- list(list(n_target = 0), list(n_target = 1.5), list(n_background = -1),
+              list(n_target = "2"),
+              list(n_target = c(1, 2)), list(n_target = 1e10), list(n_background = Inf),
+              list(n_target = 1000),
               list(n_background = 1000), list(lambda = -1), list(lambda = NA), list(beta = 0),
-              list(beta = Inf), list(gamma = -1), list(psi = 0), list(psi = "a"), list(normalize = "max"),
+              list(beta = Inf), list(gamma = -1), list(psi = 0), list(psi = "a"),
+              list(normalize = "max"),
               list(init = 3), list(n_start = 0), list(combine = "mean"), list(control = 3),
               list(lamda = .1), list(progress = NA), list(keep_background = 1))
   for (arguments in bad)
@@ -504,7 +519,8 @@ test_that("an interrupt returns the last whole iteration, bit for bit, as a usab
       "set.seed(1)", "b <- sim_bags(n_bags = 200, bag_size = 20, n_features = 200)",
       "fit <- function(n, ...) { set.seed(2); suppressWarnings(dlfumi(b, n_target = 2, n_background = 8,",
       sprintf("  control = dlfumi_control('%s', max_iter = n, tol = 0), ...), 'fumi_warning_max_iter') }", variant)), c(
-      "f <- fit(1e5, n_start = 3)", "result <- list(f = f, g = fit(f$n_iter), score = predict(f, b)$.score)"))
+      "f <- fit(1e5, n_start = 3)",
+      "result <- list(f = f, g = fit(f$n_iter), score = predict(f, b)$.score)"))
     expect_identical(res$f$stop_reason, "interrupt")
     expect_true("fumi_warning_interrupt" %in% res$warned)
     expect_length(res$f$starts, 1)

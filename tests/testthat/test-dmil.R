@@ -19,8 +19,8 @@ central <- function(f, at, h = 1e-6) {
 
 dmil_spec <- function(...) {
   spec <- list(n_atoms = 3L, pool = "noisy-or", exponent = 5, beta = 1, lambda = .05, kernel = NULL,
-               kpar = list(), swap = FALSE, max_iter = 8L, tol = 1e-5, n_start = 1L, combine = "best",
-               normalize = "unit")
+               kpar = list(), swap = FALSE, max_iter = 8L, tol = 1e-5, n_start = 1L,
+               combine = "best", normalize = "unit")
   spec[names(list(...))] <- list(...)
   spec
 }
@@ -42,7 +42,8 @@ dmil_case <- function(b, spec, start = NULL) {
 
 one_step <- function(case, spec = case$spec) {
   data <- case$data
-  .Call(ffi_dmil_step, data$x, data$scale, data$bag, data$positive, case$start, case$codes, dmil_par(spec))
+  .Call(ffi_dmil_step, data$x, data$scale, data$bag, data$positive, case$start, case$codes,
+        dmil_par(spec))
 }
 
 fit_dmil <- function(b, ...) {
@@ -54,10 +55,12 @@ fit_dmil <- function(b, ...) {
 
 test_that("the objective is the printed one, its gradient that of finite differences", {
   pools <- list(list("noisy-or", 5), list("gmean", 1), list("gmean", 5), list("gmean", 40))
-  for (bag_size in c(1, 3)) for (pool in pools) for (beta in c(.3, 1, 6)) for (swap in c(FALSE, TRUE)) {
+  for (bag_size in c(1, 3))
+    for (pool in pools) for (beta in c(.3, 1, 6)) for (swap in c(FALSE, TRUE)) {
     spec <- dmil_spec(pool = pool[[1]], exponent = pool[[2]], beta = beta, swap = swap)
     case <- dmil_case(small_bags(n_bags = 12, bag_size = bag_size), spec)
-    loss <- function(d) ref_dmil(case$x, case$data$bag, case$data$positive, matrix(d, nrow(case$x)), case$codes,
+    loss <- function(d) ref_dmil(case$x, case$data$bag, case$data$positive,
+                                 matrix(d, nrow(case$x)), case$codes,
                                  spec$pool, spec$exponent, spec$beta)
     got <- one_step(case)
     expect_equal(got$objective[1], loss(case$start), tolerance = 1e-10)
@@ -79,7 +82,9 @@ test_that("with a kernel, objective and gradient are those of atoms Phi(X) B", {
       p <- exp(-2 * (diag(gram) - 2 * colSums(a * crossprod(coefficients, gram)) +
                        colSums(a * (crossprod(coefficients, gram %*% coefficients) %*% a))))
       positive <- split(p, case$data$bag)[label]
-      sum(-log(vapply(positive, if (pool == "gmean") function(q) mean(q^5)^.2 else function(q) 1 - prod(1 - q), 0))) -
+      sum(-log(vapply(positive,
+                      if (pool == "gmean") function(q) mean(q^5)^.2
+                      else function(q) 1 - prod(1 - q), 0))) -
         sum(log(1 - p[!label[case$data$bag + 1]]))
     }
     got <- one_step(case)
@@ -93,7 +98,8 @@ test_that("with one instance a bag, noisy-or is the generalised mean of any expo
   case <- dmil_case(small_bags(n_bags = 20, bag_size = 1), dmil_spec())
   noisy_or <- one_step(case)
   for (exponent in c(.5, 1, 5, 200))
-    expect_equal(one_step(case, dmil_spec(pool = "gmean", exponent = exponent)), noisy_or, tolerance = 1e-9)
+    expect_equal(one_step(case, dmil_spec(pool = "gmean", exponent = exponent)), noisy_or,
+                 tolerance = 1e-9)
 })
 
 test_that("a case done by hand", {
@@ -123,7 +129,8 @@ test_that("instances that are far from all atoms do not underflow", {
   }
   # both forms agree where one hands over to the other: E = 36
   x <- cbind(c(1, 0), c(0, 1), c(0, 1))
-  value <- function(beta) .Call(ffi_dmil_step, x, c(1, 1, 1), c(0L, 0L, 1L), c(TRUE, FALSE), cbind(c(1, 0)),
+  value <- function(beta) .Call(ffi_dmil_step, x, c(1, 1, 1), c(0L, 0L, 1L), c(TRUE, FALSE),
+                                cbind(c(1, 0)),
                                 cbind(0, 0, 0), dmil_par(dmil_spec(beta = beta)))$objective[1]
   expect_equal(value(36 - 1e-9), value(36 + 1e-9), tolerance = 1e-9)
 })
@@ -211,7 +218,8 @@ test_that("the linear kernel gives the plain version", {
     plain <- fit_dmil(b, n_atoms = 3, pool = pool, swap = swap, max_iter = 10)
     kernel <- fit_dmil(b, n_atoms = 3, pool = pool, swap = swap, max_iter = 10, kernel = "linear")
     expect_equal(kernel$objective, plain$objective, tolerance = 1e-7)
-    expect_equal(kernel$support %*% kernel$coefficients, plain$dictionary, tolerance = 1e-6, ignore_attr = TRUE)
+    expect_equal(kernel$support %*% kernel$coefficients, plain$dictionary, tolerance = 1e-6,
+                 ignore_attr = TRUE)
     expect_equal(dim(kernel$support), c(7L, 7L)) # seven instances span the features
     new <- matrix(rnorm(35), 5)
     for (type in c("score", "prob", "codes"))
@@ -226,8 +234,10 @@ test_that("a kernel is an object of kernlab or a name with parameters, and finds
   expect_gt(as.numeric(pROC::auc(mil_roc(named, b))), .95)
   expect_equal(diag(named$gram), rep(1, 4), tolerance = 1e-10)
   own <- structure(function(x, y = NULL) exp(-.5 * sum((x - y)^2)), class = "kernel")
-  expect_equal(predict(fit_dmil(small_bags(), n_atoms = 2, kernel = own, max_iter = 3), small_bags()),
-               predict(fit_dmil(small_bags(), n_atoms = 2, kernel = kernlab::rbfdot(.5), max_iter = 3), small_bags()),
+  expect_equal(predict(fit_dmil(small_bags(), n_atoms = 2, kernel = own, max_iter = 3),
+                       small_bags()),
+               predict(fit_dmil(small_bags(), n_atoms = 2, kernel = kernlab::rbfdot(.5),
+                                max_iter = 3), small_bags()),
                tolerance = 1e-8)
   expect_output(print(named), "rbf")
   expect_error(coef(named), class = "fumi_error_no_meaning")
@@ -238,7 +248,8 @@ test_that("a kernel is an object of kernlab or a name with parameters, and finds
   expect_error(fit_dmil(b, kernel = nothing), "`kernel`", class = "fumi_error_scale")
   expect_error(fit_dmil(b, kernel = "stringdot"), "`kernel`", class = "fumi_error_input")
   x <- as.matrix(b) / sqrt(rowSums(as.matrix(b)^2))
-  expect_equal(fit_dmil(b, kernel = "rbf", max_iter = 1)$kernel$kpar$sigma, 1 / median(dist(x)^2), tolerance = 1e-6)
+  expect_equal(fit_dmil(b, kernel = "rbf", max_iter = 1)$kernel$kpar$sigma, 1 / median(dist(x)^2),
+               tolerance = 1e-6)
 })
 
 # ---- the model ---------------------------------------------------------------------------
@@ -257,8 +268,10 @@ test_that("scores and probabilities come from the error of the code on the atoms
                vapply(by_bag, function(p) 1 - prod(1 - p), 0), tolerance = 1e-8, ignore_attr = TRUE)
   # the generalised mean of the same probabilities
   fit$spec[c("pool", "exponent")] <- list("gmean", 3)
-  expect_equal(curve_probability(probability_curves(fit)$bag, predict(fit, b, level = "bag")$.score),
-               vapply(by_bag, function(p) mean(p^3)^(1 / 3), 0), tolerance = 1e-8, ignore_attr = TRUE)
+  expect_equal(curve_probability(probability_curves(fit)$bag,
+                                 predict(fit, b, level = "bag")$.score),
+               vapply(by_bag, function(p) mean(p^3)^(1 / 3), 0), tolerance = 1e-8,
+               ignore_attr = TRUE)
   expect_equal(dim(coef(fit)), c(4L, 15L))
   expect_identical(rownames(coef(fit)), paste0("atom", 1:4))
   energy <- colSums(predict(fit, b, type = "codes")[as.data.frame(b)$label == 1, ]^2)
@@ -300,7 +313,8 @@ test_that("several starts: the lowest objective is kept, or the scores averaged"
   })
   expect_equal(predict(average, b)$.score, Reduce(`+`, standard) / 3, tolerance = 1e-10)
   expect_true(all(is.finite(predict(average, b, type = "prob")$.pred_1)))
-  expect_identical(predict(average, b, level = "bag"), predict(average, b, level = "bag", pool = "max"))
+  expect_identical(predict(average, b, level = "bag"),
+                   predict(average, b, level = "bag", pool = "max"))
 })
 
 test_that("an instance of zeros is like no atom", {
@@ -324,13 +338,17 @@ test_that("instances as they are, whatever their size", {
 
 test_that("it refuses what it cannot use", {
   b <- small_bags()
-  for (bad in list(list(n_atoms = 0), list(beta = 0), list(lambda = -1), list(exponent = 0), list(pool = "max"),
-                   list(swap = NA), list(max_iter = 0), list(tol = -1), list(n_start = 0), list(combine = "all"),
-                   list(normalize = "max")))
-    expect_error(do.call(fit_dmil, c(list(b), bad)), paste0("`", names(bad), "`"), class = "fumi_error_input")
-  expect_error(fit_dmil(b, n_atoms = 13), "`n_atoms` must be .* positive bags \\(12\\)", class = "fumi_error_input")
+  for (bad in list(list(n_atoms = 0), list(beta = 0), list(lambda = -1), list(exponent = 0),
+                   list(pool = "max"),
+                   list(swap = NA), list(max_iter = 0), list(tol = -1), list(n_start = 0),
+                   list(combine = "all"), list(normalize = "max")))
+    expect_error(do.call(fit_dmil, c(list(b), bad)), paste0("`", names(bad), "`"),
+                 class = "fumi_error_input")
+  expect_error(fit_dmil(b, n_atoms = 13), "`n_atoms` must be .* positive bags \\(12\\)",
+               class = "fumi_error_input")
   expect_error(fit_dmil(b, n_atoms = 13, swap = TRUE), "negative bags", class = "fumi_error_input")
-  expect_error(predict(fit_dmil(b, n_atoms = 2), b, coding = "joint"), class = "fumi_error_argument")
+  expect_error(predict(fit_dmil(b, n_atoms = 2), b, coding = "joint"),
+               class = "fumi_error_argument")
 })
 
 test_that("atoms are drawn as pictures or curves", {
@@ -369,7 +387,8 @@ test_that("an interrupt returns the best whole iteration as a usable fit", {
   skip_on_os("windows")
   res <- interrupted(c(
     "set.seed(1)", "b <- sim_bags(n_bags = 100, bag_size = 20, n_features = 100)"), c(
-    "f <- dmil(b, n_start = 3, max_iter = 1e6, tol = 0)", "result <- list(f = f, score = predict(f, b)$.score)"))
+    "f <- dmil(b, n_start = 3, max_iter = 1e6, tol = 0)",
+    "result <- list(f = f, score = predict(f, b)$.score)"))
   expect_identical(res$f$stop_reason, "interrupt")
   expect_true("fumi_warning_interrupt" %in% res$warned)
   expect_length(res$f$starts, 1)
@@ -380,5 +399,6 @@ test_that("an interrupt returns the best whole iteration as a usable fit", {
 test_that("an objective that is not finite ends the fit", {
   b <- small_bags()
   b$x <- b$x * 1e99
-  expect_error(fit_dmil(b, normalize = "none", beta = 1e300), "iteration 1", class = "fumi_error_diverged")
+  expect_error(fit_dmil(b, normalize = "none", beta = 1e300), "iteration 1",
+               class = "fumi_error_diverged")
 })

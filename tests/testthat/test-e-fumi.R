@@ -84,7 +84,8 @@ test_that("the objective is what its formula says, and both updates are its mini
   for (n_target in 1:2) {
     o <- e_fumi_problem(n_target, gamma = 2)
     state <- e_fumi_step(e_fumi_step(o$state, o$data, o$spec), o$data, o$spec)
-    J <- function(E = state$endmembers, A = state$codes) slow_objective(E, A, state$p, state$gamma, o$data, o$spec)
+    J <- function(E = state$endmembers,
+                  A = state$codes) slow_objective(E, A, state$p, state$gamma, o$data, o$spec)
     expect_equal(unname(state$path[2, "objective"]), J())
     set.seed(5)
     for (i in 1:10) {
@@ -96,7 +97,8 @@ test_that("the objective is what its formula says, and both updates are its mini
     for (i in 1:10) {
       A <- state$codes
       A[, o$data$positive] <- .99 * A[, o$data$positive] + .01 / nrow(A)
-      A[-seq_len(n_target), !o$data$positive] <- .99 * A[-seq_len(n_target), !o$data$positive] + .01 / 3
+      A[-seq_len(n_target), !o$data$positive] <- .99 * A[-seq_len(n_target),
+                                                         !o$data$positive] + .01 / 3
       expect_gte(J(before$endmembers, A), J(before$endmembers))
     }
     expect_lt(J(), J(before$endmembers))
@@ -139,10 +141,12 @@ test_that("the target is found among convex mixtures", {
   bag <- c(1:40, rep(1:40, 2), rep(41:60, 4))
   fit <- e_fumi(x, bag, rep(1:0, c(40, 20)), normalize = "none", gamma = .01)
   truth <- seq_len(200) <= 40
-  expect_gt(as.numeric(pROC::auc(truth, predict(fit, x)$.score, direction = "<", quiet = TRUE)), .95)
+  expect_gt(as.numeric(pROC::auc(truth, predict(fit, x)$.score, direction = "<", quiet = TRUE)),
+            .95)
   expect_gt(cor(drop(coef(fit, "target")), E[, 1]), .95)
   # the proportion of target tells the same
-  expect_gt(cor(predict(fit, x, type = "codes")[truth, 1], predict(fit, x)$.score[truth], method = "spearman"), .5)
+  expect_gt(cor(predict(fit, x, type = "codes")[truth, 1], predict(fit, x)$.score[truth],
+                method = "spearman"), .5)
 })
 
 test_that("scores are log ratios of residuals, slopes where no target helps, and never tied", {
@@ -176,7 +180,8 @@ test_that("a background endmember that is not used is dropped, but never the las
   expect_equal(less$gram, crossprod(less$endmembers))
   expect_equal(less$cross, crossprod(less$endmembers, o$data$x))
   state$codes[2:4, ] <- c(1e-5, 1e-4, 1e-6)
-  expect_equal(drop_unused(state, list(n_target = 1, prune = 1e-3))$endmembers, state$endmembers[, c(1, 3)])
+  expect_equal(drop_unused(state, list(n_target = 1, prune = 1e-3))$endmembers,
+               state$endmembers[, c(1, 3)])
   set.seed(9)
   fit <- e_fumi(fumi_bags(), n_background = 8, gamma = 20, prune = .3)
   expect_equal(fit$n_background + fit$n_dropped, 8)
@@ -189,11 +194,13 @@ test_that("it says so when `beta` does not suit the data, and checks its paramet
   b <- fumi_bags()
   expect_warning(e_fumi(b, beta = 1e-15), class = "fumi_warning_beta")
   expect_error(e_fumi(b, n_background = 51), class = "fumi_error_input")
-  for (bad in list(list(u = 1), list(u = -1), list(alpha = 0), list(gamma = -1), list(beta = 0), list(tol = -1),
+  for (bad in list(list(u = 1), list(u = -1), list(alpha = 0), list(gamma = -1), list(beta = 0),
+                   list(tol = -1),
                    list(prune = 0), list(n_target = 0), list(n_start = 0), list(max_iter = 0)))
     expect_error(do.call(e_fumi, c(list(b), bad)), class = "fumi_error_input")
   same <- matrix(1:3 / 4, 40, 3, byrow = TRUE) * rep(1 + (seq_len(40) <= 20), 3)
-  expect_error(e_fumi(same, rep(1:8, each = 5), rep(1:0, each = 4), normalize = "none"), "distinct instances")
+  expect_error(e_fumi(same, rep(1:8, each = 5), rep(1:0, each = 4), normalize = "none"),
+               "distinct instances")
 })
 
 test_that("several starts are kept by their objective", {

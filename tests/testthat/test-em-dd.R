@@ -6,7 +6,8 @@ em_bags <- function(d = 3, n_bags = 12, size = 5, n_positive = n_bags / 2) {
   bags(x, bag, rep(1:0, c(n_positive, n_bags - n_positive)), truth = target)
 }
 
-em_problem <- function(b, scale_type = "feature") dd_problem(b, list(normalize = "none", scale_type = scale_type))
+em_problem <- function(b, scale_type = "feature") dd_problem(b, list(normalize = "none",
+                                                                     scale_type = scale_type))
 
 test_that("the E-step takes the nearest instance of every bag, the first of equals", {
   set.seed(1)
@@ -29,7 +30,8 @@ test_that("the M-step's objective is that of the chosen instances", {
     chosen <- em_dd_choose(problem, theta)
     q <- colSums((dd_scales(problem, theta) * (b$x[, chosen] - dd_point(problem, theta)))^2)
     by_hand <- sum(q[b$label]) - sum(log(1 - exp(-q[!b$label])))
-    expect_equal(dd_objective(dd_subset(problem, chosen), theta, "most-likely-cause")$value, by_hand)
+    expect_equal(dd_objective(dd_subset(problem, chosen), theta, "most-likely-cause")$value,
+                 by_hand)
     expect_equal(dd_objective(problem, theta, "most-likely-cause")$value, by_hand)
   }
 })
@@ -128,7 +130,8 @@ test_that("an average is the mean of the members' standardised scores", {
   x <- as.matrix(b)
   unit <- t(x / sqrt(rowSums(x^2)))
   negative <- !b$label[as.integer(as.data.frame(b)$bag)]
-  q <- vapply(fit$members, function(m) colSums((m$feature_scale * (unit - m$target))^2), numeric(nrow(x)))
+  q <- vapply(fit$members, function(m) colSums((m$feature_scale * (unit - m$target))^2),
+              numeric(nrow(x)))
   standard <- apply(-q, 2, function(s) (s - mean(s[negative])) / sd(s[negative]))
   expect_equal(predict(fit, b)$.score, rowMeans(standard))
   expect_null(probability_curves(fit))
@@ -143,7 +146,8 @@ test_that("scores in 4980 dimensions are finite and without ties, from two posit
   x[c(1, 7), ] <- rep(x[1, ], each = 2) + rnorm(2 * 4980, sd = .05)
   b <- bags(x, rep(1:5, each = 6), c(1, 1, 0, 0, 0), image_dim = c(83, 60))
   for (normalize in c("unit", "none")) for (scale_init in list(NULL, 1)) {
-    fit <- em_dd(b, n_start = 2, max_iter = 2, inner = 10, normalize = normalize, scale_init = scale_init)
+    fit <- em_dd(b, n_start = 2, max_iter = 2, inner = 10, normalize = normalize,
+                 scale_init = scale_init)
     expect_true(all(is.finite(c(fit$start_objective, coef(fit)))))
     s <- predict(fit, matrix(runif(4980 * 20), 20) * 1e3)$.score
     expect_true(all(is.finite(s)))
@@ -171,8 +175,8 @@ test_that("one against the rest works with it", {
   x[, 2] <- x[, 2] + rep(c(0, 4, 0), each = 15)
   label <- rep(c("a", "b", "c"), each = 15)
   for (scale in c(FALSE, TRUE)) {
-    detectors <- one_vs_rest(x, bag = rep(1:15, each = 3), label = label, fitter = em_dd, n_start = 5, scale = scale,
-                             normalize = "none", scale_type = "single")
+    detectors <- one_vs_rest(x, bag = rep(1:15, each = 3), label = label, fitter = em_dd,
+                             n_start = 5, scale = scale, normalize = "none", scale_type = "single")
     expect_gt(mean(predict(detectors, x)$.pred_class == label), .7)
   }
 })

@@ -9,7 +9,8 @@ test_that("the parts of an explanation are those of the score", {
   expect_equal(why$prob, predict(fit, b["bag7"], "prob")$.pred_yes, tolerance = 1e-8)
   expect_equal(why$without / why$with, why$score, tolerance = 1e-6)
   expect_equal(why$drop, 1 - 1 / why$score, tolerance = 1e-6)
-  expect_equal(why$with * rowSums(d$x[5:8, ]^2), rowSums(residuals(fit, d$x[5:8, ])^2), tolerance = 1e-6)
+  expect_equal(why$with * rowSums(d$x[5:8, ]^2), rowSums(residuals(fit, d$x[5:8, ])^2),
+               tolerance = 1e-6)
   expect_identical(why$atom, augment(fit, b["bag7"])$.atom)
   expect_equal(as.data.frame(mil_explain(fit, d$x[5:8, ])), as.data.frame(why))
   expect_identical(mil_explain(fit, b)$score, mil_explain(fit, b, bag = 1)$score)
@@ -38,7 +39,8 @@ test_that("an explanation prints by falling probability and draws three pictures
   expect_identical(sum(page$text == "with target"), 3L)
   expect_identical(page$left_changed, character())
   least <- which.min(why$prob)
-  expect_identical(drawn(plot(why[least, ]))$pictures, drawn(plot(why[c(least, least), ], n = 1))$pictures)
+  expect_identical(drawn(plot(why[least, ]))$pictures,
+                   drawn(plot(why[c(least, least), ], n = 1))$pictures)
   expect_match(drawn(plot(why[least, ]))$text[1], paste0("^", least, ": p "))
   curves <- bags_of(eight_bags())
   page <- drawn(plot(mil_explain(fit_to(curves), curves)))

@@ -18,7 +18,8 @@ test_that("a fit without names takes columns by place, and sets the bag column a
   colnames(unnamed$x) <- NULL
   fit <- fit_to(bags_of(unnamed))
   expect_identical(predict(fit, d$x), predict(fit, unnamed$x))
-  expect_identical(predict(fit, data.frame(d$x, box = d$id), bag = "box"), predict(fit, unnamed$x, bag = d$id))
+  expect_identical(predict(fit, data.frame(d$x, box = d$id), bag = "box"),
+                   predict(fit, unnamed$x, bag = d$id))
 })
 
 test_that("new data that do not fit are refused by name", {
@@ -26,15 +27,22 @@ test_that("new data that do not fit are refused by name", {
   fit <- fit_to(bags_of(d))
   hole <- function(value) replace(d$x, 3, value)
   cases <- list(
-    "a column missing" = list(d$x[, -2], "column"), "a column missing in a data frame" = list(data.frame(d$x[, -2]), "column"),
-    "other names" = list(`colnames<-`(d$x, LETTERS[1:6]), "column"), "too few, unnamed" = list(unname(d$x[, 1:3]), "column"),
-    "too many, unnamed" = list(unname(d$x[, c(1:6, 1)]), "column"), "NA" = list(hole(NA), "nonfinite"),
-    "NaN" = list(hole(NaN), "nonfinite"), "Inf" = list(hole(Inf), "nonfinite"), "a vector" = list(d$x[1, ], "type"),
-    "characters" = list(matrix("a", 2, 6), "type"), "NULL" = list(NULL, "type"), "a word" = list("new", "type"),
+    "a column missing" = list(d$x[, -2], "column"),
+    "a column missing in a data frame" = list(data.frame(d$x[, -2]), "column"),
+    "other names" = list(`colnames<-`(d$x, LETTERS[1:6]), "column"),
+    "too few, unnamed" = list(unname(d$x[, 1:3]), "column"),
+    "too many, unnamed" = list(unname(d$x[, c(1:6, 1)]), "column"),
+    "NA" = list(hole(NA), "nonfinite"),
+    "NaN" = list(hole(NaN), "nonfinite"), "Inf" = list(hole(Inf), "nonfinite"),
+    "a vector" = list(d$x[1, ], "type"),
+    "characters" = list(matrix("a", 2, 6), "type"), "NULL" = list(NULL, "type"),
+    "a word" = list("new", "type"),
     "a factor column" = list(data.frame(d$x[, -1], a = gl(2, 16)), "type"),
-    "a list with a hole" = list(list(d$x, hole(NA)), "nonfinite"), "a list of vectors" = list(list(1:6), "type"))
+    "a list with a hole" = list(list(d$x, hole(NA)), "nonfinite"),
+    "a list of vectors" = list(list(1:6), "type"))
   for (name in names(cases))
-    expect_error(predict(fit, cases[[name]][[1]]), "^`new_data(\\[\\[[0-9]\\]\\])?` must", class = paste0("fumi_error_", cases[[name]][[2]]), info = name)
+    expect_error(predict(fit, cases[[name]][[1]]), "^`new_data(\\[\\[[0-9]\\]\\])?` must",
+                 class = paste0("fumi_error_", cases[[name]][[2]]), info = name)
   expect_error(predict(fit, d$x[, -2]), "lacks b")
   expect_error(predict(fit, unname(d$x[, 1:3])), "6 features, not 3")
   expect_error(predict(fit), "`new_data`", class = "fumi_error_no_data")
@@ -66,7 +74,8 @@ test_that("new data with missing values get NA, in their places, if the fit was 
     expect_identical(by_bag$.bag, unique(d$id))
     expect_identical(which(is.na(by_bag$.score)), 3L)
     expect_equal(by_bag$.score[1], max(full$.score[c(1, 3, 4)]))
-    expect_identical(predict(fit, list(a = holes[1:5, ], b = holes[6:32, ]))$.score, predict(fit, holes)$.score)
+    expect_identical(predict(fit, list(a = holes[1:5, ], b = holes[6:32, ]))$.score,
+                     predict(fit, holes)$.score)
     expect_identical(which(is.na(augment(fit, as.data.frame(holes))$.resid)), as.integer(gone))
     expect_identical(nrow(predict(fit, holes[2, , drop = FALSE])), 1L)
     file <- tempfile()

@@ -5,14 +5,17 @@ eight_bags <- function() {
 quick <- dlfumi_control(max_iter = 3)
 fit_from <- function(init, b = eight_bags(), ..., n_target = 1, n_background = 2, control = quick) {
   set.seed(2)
-  dlfumi(b, init = init, n_target = n_target, n_background = n_background, ..., calibrate = 0, control = control)
+  dlfumi(b, init = init, n_target = n_target, n_background = n_background, ..., calibrate = 0,
+         control = control)
 }
 some_dictionary <- function(b, n = 3) {
   set.seed(3)
   matrix(rnorm(nrow(b$x) * n), nrow(b$x))
 }
-start_of <- function(init, b = eight_bags(), n_target = 1, n_background = 2, n_start = 1, normalize = "unit") {
-  spec <- list(n_target = n_target, n_background = n_background, n_start = n_start, normalize = normalize)
+start_of <- function(init, b = eight_bags(), n_target = 1, n_background = 2, n_start = 1,
+                     normalize = "unit") {
+  spec <- list(n_target = n_target, n_background = n_background, n_start = n_start,
+               normalize = normalize)
   scale <- instance_scale(b$x, normalize)
   lapply(dlfumi_starts(b, scale, spec, init, call = rlang::current_env()), function(make) make())
 }
@@ -49,13 +52,15 @@ test_that("codes are least squares, on background atoms alone in negative bags",
   start <- start_of("paper", b)[[1]]
   positive <- seq_len(b$n_positive)
   expect_equal(start$codes[, positive], unname(qr.solve(start$dictionary, x[, positive])))
-  expect_equal(start$codes[2:3, -positive], unname(qr.solve(start$dictionary[, 2:3], x[, -positive])))
+  expect_equal(start$codes[2:3, -positive], unname(qr.solve(start$dictionary[, 2:3],
+                                                            x[, -positive])))
   expect_true(all(start$codes[1, -positive] == 0))
 })
 
 test_that("as many atoms as instances can be started from, and no more", {
   b <- eight_bags()
-  expect_identical(dim(start_of("paper", b, n_target = 16, n_background = 16)[[1]]$dictionary), c(6L, 32L))
+  expect_identical(dim(start_of("paper", b, n_target = 16, n_background = 16)[[1]]$dictionary),
+                   c(6L, 32L))
   expect_error(fit_from("paper", n_target = 17), "`n_target`", class = "fumi_error_input")
   expect_error(fit_from("paper", n_background = 17), "`n_background`", class = "fumi_error_input")
 })
@@ -65,11 +70,13 @@ test_that("fewer distinct negatives than background atoms are refused", {
   x <- as.matrix(b)
   x[18:32, ] <- x[rep(17:18, length.out = 15), ]
   few <- bags(x, rep(1:8, each = 4), b$label)
-  expect_error(fit_from("paper", few, n_background = 3), "`n_background`.*\\(2\\)", class = "fumi_error_input")
+  expect_error(fit_from("paper", few, n_background = 3), "`n_background`.*\\(2\\)",
+               class = "fumi_error_input")
   for (fit in list(dlfumi, e_fumi)) {
     set.seed(5)
     before <- .Random.seed
-    expect_error(fit(few, n_target = 1, n_background = 3), "distinct instances", class = "fumi_error_input")
+    expect_error(fit(few, n_target = 1, n_background = 3), "distinct instances",
+                 class = "fumi_error_input")
     expect_identical(.Random.seed, before)
   }
   expect_true(all(is.finite(fit_from("paper", few, n_background = 2)$dictionary)))
@@ -78,7 +85,8 @@ test_that("fewer distinct negatives than background atoms are refused", {
 test_that("the seed decides, for one start and for several", {
   b <- eight_bags()
   for (n_start in c(1, 3)) {
-    expect_identical(fit_from("paper", b, n_start = n_start), fit_from("paper", b, n_start = n_start))
+    expect_identical(fit_from("paper", b, n_start = n_start),
+                     fit_from("paper", b, n_start = n_start))
   }
   set.seed(99)
   expect_false(identical(dlfumi(b, n_target = 1, n_background = 2, control = quick)$dictionary,
@@ -149,7 +157,8 @@ test_that("codes belong to the instances in the order of the user", {
   A <- matrix(rnorm(96), 3)
   D <- some_dictionary(eight_bags())
   plain <- fit_from(list(dictionary = D, codes = A), bags(x, id, label))
-  shuffled <- fit_from(list(dictionary = D, codes = A[, mixed]), bags(x[mixed, ], id[mixed], label[mixed]))
+  shuffled <- fit_from(list(dictionary = D, codes = A[, mixed]),
+                       bags(x[mixed, ], id[mixed], label[mixed]))
   expect_equal(shuffled$dictionary, plain$dictionary, tolerance = 1e-12)
   expect_equal(shuffled$codes, plain$codes[, mixed], tolerance = 1e-10)
 })
@@ -195,7 +204,8 @@ test_that("a square matrix of atoms is told by its names or refused", {
   set.seed(1)
   x <- matrix(rnorm(9), 3)
   named <- function(x, rows, columns) structure(x, dimnames = list(rows, columns))
-  turn <- function(x, features = NULL) unname(atoms_in_columns(x, 3, features, "init$dictionary", NULL))
+  turn <- function(x, features = NULL) unname(atoms_in_columns(x, 3, features, "init$dictionary",
+                                                               NULL))
   atoms <- c("target1", "background1", "background2")
   expect_identical(turn(named(x, atoms, NULL)), t(x))
   expect_identical(turn(named(x, NULL, atoms)), x)
@@ -203,7 +213,8 @@ test_that("a square matrix of atoms is told by its names or refused", {
   expect_identical(turn(named(x, letters[1:3], NULL), letters[1:3]), x)
   expect_identical(turn(diag(3)), diag(3))
   for (odd in list(x, named(x, LETTERS[1:3], NULL), named(x, letters[1:3], letters[1:3])))
-    expect_error(turn(odd, letters[1:3]), "`init$dictionary`", fixed = TRUE, class = "fumi_error_dimension")
+    expect_error(turn(odd, letters[1:3]), "`init$dictionary`", fixed = TRUE,
+                 class = "fumi_error_dimension")
 })
 
 test_that("target atoms alone are a start, with background atoms as in the paper", {
@@ -212,7 +223,8 @@ test_that("target atoms alone are a start, with background atoms as in the paper
   target <- coef(first, "target")
   fit <- fit_from(target, b, control = dlfumi_control(max_iter = 1))
   set.seed(12)
-  start <- dlfumi_starts(b, instance_scale(b$x, "unit"), list(n_target = 1, n_background = 2, n_start = 1), target, NULL)[[1]]()
+  start <- dlfumi_starts(b, instance_scale(b$x, "unit"),
+                         list(n_target = 1, n_background = 2, n_start = 1), target, NULL)[[1]]()
   set.seed(12)
   uniform <- runif(2)
   clusters <- cluster_instances(b$x, instance_scale(b$x, "unit"), uniform, b$n_positive)
@@ -249,12 +261,14 @@ test_that("bad starts are refused by name", {
     "NULL from a function" = list(function(...) NULL, "init"),
     "a word" = list("random", "init"))
   for (name in names(bad)) {
-    e <- rlang::catch_cnd(dlfumi(b, init = bad[[name]][[1]], n_target = 1, n_background = 2), "error")
+    e <- rlang::catch_cnd(dlfumi(b, init = bad[[name]][[1]], n_target = 1, n_background = 2),
+                          "error")
     expect_s3_class(e, "fumi_error_input")
     expect_match(conditionMessage(e), paste0("`", bad[[name]][[2]], "`"), fixed = TRUE, info = name)
   }
   expect_error(fit_from(fit, n_target = 2), "`init", class = "fumi_error_input")
-  expect_error(fit_from(fit, bags(as.matrix(b)[, 1:3], rep(1:8, each = 4), b$label)), "`init", class = "fumi_error_input")
+  expect_error(fit_from(fit, bags(as.matrix(b)[, 1:3], rep(1:8, each = 4), b$label)), "`init",
+               class = "fumi_error_input")
 })
 
 test_that("a bad start is reported as an error of dlfumi()", {

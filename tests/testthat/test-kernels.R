@@ -9,11 +9,14 @@ test_that("distances by cross products are distances, and 0 where instances coin
 
 test_that("a kernel is a name with plain parameters, however it is given", {
   expect_identical(check_kernel("linear", list()), list(name = "linear", kpar = list()))
-  expect_identical(check_kernel("rbfdot", list(sigma = 2)), list(name = "rbf", kpar = list(sigma = 2)))
-  expect_identical(check_kernel(kernlab::rbfdot(2), list()), list(name = "rbf", kpar = list(sigma = 2)))
+  expect_identical(check_kernel("rbfdot", list(sigma = 2)),
+                   list(name = "rbf", kpar = list(sigma = 2)))
+  expect_identical(check_kernel(kernlab::rbfdot(2), list()),
+                   list(name = "rbf", kpar = list(sigma = 2)))
   own <- function(x, y) sum(x * y)^2
   expect_identical(check_kernel(own, list())$name, own)
-  for (bad in list(list("nope", list()), list("rbf", list(width = 1)), list("rbf", list(sigma = -1)),
+  for (bad in list(list("nope", list()), list("rbf", list(width = 1)),
+                   list("rbf", list(sigma = -1)),
                    list(own, list(sigma = 1)), list("rbf", 3), list(3, list())))
     expect_error(check_kernel(bad[[1]], bad[[2]]), class = "fumi_error")
 })

@@ -24,14 +24,16 @@ test_that("the objective is the mean best score of positive bags less the mean s
     s <- predict(fit, b)
     bag <- factor(s$.bag, unique(s$.bag))
     positive <- summary(b)$label == "1"
-    value <- mean(tapply(s$.score, bag, max)[positive]) - mean(tapply(s$.score, bag, mean)[!positive])
+    value <- mean(tapply(s$.score, bag, max)[positive]) - mean(tapply(s$.score, bag,
+                                                                      mean)[!positive])
     expect_equal(fit$objective$objective[nrow(fit$objective)], value)
   }
 })
 
 test_that("an ascent step is the maximiser for its choice", {
   set.seed(2)
-  problem <- list(positive = matrix(rnorm(60), 6), bag = rep(c(9, 4), each = 5), share = c(.5, .5), negative = rnorm(6))
+  problem <- list(positive = matrix(rnorm(60), 6), bag = rep(c(9, 4), each = 5), share = c(.5, .5),
+                  negative = rnorm(6))
   target <- rnorm(6)
   chosen <- mi_ace_select(matrix(target), problem)
   score <- drop(target %*% problem$positive)
@@ -45,14 +47,16 @@ test_that("an ascent step is the maximiser for its choice", {
 
 test_that("the start is the instance, or the centre, with the largest objective", {
   set.seed(3)
-  problem <- list(positive = matrix(rnorm(3000), 5), bag = rep(1:60, each = 10), share = rep(1 / 60, 60), negative = rnorm(5))
+  problem <- list(positive = matrix(rnorm(3000), 5), bag = rep(1:60, each = 10),
+                  share = rep(1 / 60, 60), negative = rnorm(5))
   unit <- unit_columns(problem$positive)
   value <- apply(unit, 2, function(s) mi_ace_select(matrix(s), problem)$objective)
   expect_equal(candidate_values(unit, problem), value)
   expect_equal(mi_ace_start(problem, NULL, list(init = "instances", n_target = 1, alpha = 1)),
                unit[, which.max(value), drop = FALSE])
   # as many centres as instances are the instances
-  expect_equal(max(candidate_values(unit_columns(whitened_centres(problem$positive, runif(600))), problem)), max(value))
+  expect_equal(max(candidate_values(unit_columns(whitened_centres(problem$positive, runif(600))),
+                                    problem)), max(value))
 })
 
 test_that("the signature has norm 1, inverts the whitening, and scores are signed ACE or SMF with it", {
@@ -74,7 +78,8 @@ test_that("the signature has norm 1, inverts the whitening, and scores are signe
   covariance <- cov(t(b$x[, -seq_len(b$n_positive)]))
   inverse <- solve(covariance + fit$background$delta * diag(12))
   s <- drop(coef(fit))
-  expect_equal(predict(fit, x)$.score, drop(t(z) %*% inverse %*% s) / sqrt(drop(s %*% inverse %*% s)))
+  expect_equal(predict(fit, x)$.score,
+               drop(t(z) %*% inverse %*% s) / sqrt(drop(s %*% inverse %*% s)))
 })
 
 test_that("bags without a direction are refused, parameters checked", {
@@ -82,14 +87,15 @@ test_that("bags without a direction are refused, parameters checked", {
   expect_error(mi_ace(x, rep(1:4, each = 2), c(1, 1, 0, 0)), class = "fumi_error_scale")
   set.seed(5)
   b <- ace_bags()
-  for (bad in list(list(type = "cos"), list(init = 1), list(ridge = 0), list(energy = 2), list(max_iter = 0),
+  for (bad in list(list(type = "cos"), list(init = 1), list(ridge = 0), list(energy = 2),
+                   list(max_iter = 0),
                    list(whitener = "pca"), list(n_clusters = 0), list(progress = 1)))
     expect_error(do.call(mi_ace, c(list(b), bad)), class = "fumi_error_input")
   expect_equal(mi_ace(b, max_iter = 1)$stop_reason, "max_iter")
   expect_equal(update(mi_ace(b), b, type = "smf")$spec$type, "smf")
 })
 
-# ---- several signatures ------------------------------------------------------------------------------
+# ---- several signatures ---------------------------------------------------------------------
 
 mt_fixture <- function(name) {
   f <- readRDS(test_path("fixtures", paste0(name, ".rds")))
@@ -105,10 +111,13 @@ mt_start <- function(f, w) {
 mt_problem <- function(f) {
   positive <- f$label[f$bag] == 1
   x <- f$X[, c(which(positive), which(!positive))]
-  b <- list(bag = f$bag[c(which(positive), which(!positive))], label = f$label == 1, n_positive = sum(positive))
-  background <- make_background(t(if (f$background == "all") f$X else f$X[, !positive]), "x", "pinv")
+  b <- list(bag = f$bag[c(which(positive), which(!positive))], label = f$label == 1,
+            n_positive = sum(positive))
+  background <- make_background(t(if (f$background == "all") f$X else f$X[, !positive]), "x",
+                                "pinv")
   list(background = background,
-       problem = mi_ace_problem(x, b, background, f$detector, rep(1, length(f$label)), environment()))
+       problem = mi_ace_problem(x, b, background, f$detector, rep(1, length(f$label)),
+                                environment()))
 }
 
 test_that("the transcription of the released code follows it, with its assignment and stop", {
@@ -145,8 +154,8 @@ test_that("signatures follow the released code with its assignment mended", {
     expect_equal(c(fit$n_iter, fit$stop_reason), c(f$final$n_iter, "converged"))
     signature <- unit_columns(apply(fit$targets, 2, unwhiten, made$background))
     expect_equal(signature, f$final$signature, tolerance = 1e-9)
-    model <- list(dictionary = signature, n_target = ncol(signature), background = made$background, normalize = "none",
-                  spec = list(type = f$detector))
+    model <- list(dictionary = signature, n_target = ncol(signature), background = made$background,
+                  normalize = "none", spec = list(type = f$detector))
     expect_equal(score_instances.mi_ace(model, f$X), f$score, tolerance = 1e-9)
   }
 })
@@ -154,9 +163,11 @@ test_that("signatures follow the released code with its assignment mended", {
 test_that("one signature stops when its choice comes back, not when differences cancel", {
   f <- mt_fixture("mtmiace-d")
   made <- mt_problem(f)
-  fit <- mi_ace_ascend(unit_columns(made$problem$positive[, f$start$instance, drop = FALSE]), made$problem, 1000, f$alpha)
+  fit <- mi_ace_ascend(unit_columns(made$problem$positive[, f$start$instance, drop = FALSE]),
+                       made$problem, 1000, f$alpha)
   mended <- ref_mt_fit(utils::modifyList(f, list(sumstop = FALSE)), mt_start(f, ref_mt_whiten(f)))
-  expect_equal(unit_columns(apply(fit$targets, 2, unwhiten, made$background)), mended$signature, tolerance = 1e-9)
+  expect_equal(unit_columns(apply(fit$targets, 2, unwhiten, made$background)), mended$signature,
+               tolerance = 1e-9)
   expect_gt(max(abs(mended$signature - f$final$signature)), 1e-3)
   expect_equal(length(mended$path), 4)
 })
@@ -165,7 +176,8 @@ test_that("a start is chosen beside those before it", {
   f <- mt_fixture("mtmiace-c")
   problem <- mt_problem(f)$problem
   z <- problem$positive
-  score <- function(chosen, bags, z, pool) vapply(bags, function(i) pool(crossprod(chosen, z[, i, drop = FALSE])), 0)
+  score <- function(chosen, bags, z,
+                    pool) vapply(bags, function(i) pool(crossprod(chosen, z[, i, drop = FALSE])), 0)
   gain <- function(c, chosen, alpha) {
     C <- z[, c(chosen, c), drop = FALSE]
     negative <- split(seq_len(ncol(problem$others)), rep(1:8, each = 5))
@@ -176,9 +188,10 @@ test_that("a start is chosen beside those before it", {
   chosen <- integer()
   for (t in 1:3) chosen <- c(chosen, which.max(vapply(seq_len(ncol(z)), function(c)
     if (c %in% chosen) -Inf else gain(c, chosen, .2), 0)))
-  expect_equal(mi_ace_start(problem, NULL, list(init = "instances", n_target = 3, alpha = .2)), z[, chosen])
-  expect_error(mi_ace_start(problem, runif(2), list(init = "kmeans", n_target = 3, alpha = 1)), "`n_target`",
-               class = "fumi_error_input")
+  expect_equal(mi_ace_start(problem, NULL, list(init = "instances", n_target = 3, alpha = .2)),
+               z[, chosen])
+  expect_error(mi_ace_start(problem, runif(2), list(init = "kmeans", n_target = 3, alpha = 1)),
+               "`n_target`", class = "fumi_error_input")
 })
 
 test_that("a pass maximises the objective of each signature over the bags that it won", {
@@ -190,10 +203,12 @@ test_that("a pass maximises the objective of each signature over the bags that i
   now <- mi_ace_select(targets, problem, .2)
   new <- mi_ace_pass(targets, now, problem, .2)
   value <- crossprod(targets, problem$positive)
-  own <- vapply(split(seq_along(problem$bag), problem$bag), function(i) apply(value[, i], 1, max), numeric(3))
+  own <- vapply(split(seq_along(problem$bag), problem$bag), function(i) apply(value[, i], 1, max),
+                numeric(3))
   expect_equal(now$winner, unname(apply(own, 2, which.max)))
   others <- vapply(1:3, function(t) mean(crossprod(targets[, t], targets[, -t])), 0)
-  expect_equal(now$objective, drop(own %*% problem$share) - drop(problem$negative %*% targets) - .2 * others)
+  expect_equal(now$objective,
+               drop(own %*% problem$share) - drop(problem$negative %*% targets) - .2 * others)
   # the last one sees the new ones before it
   won <- now$winner == 3
   fixed <- function(s) sum(problem$share[won] * (s %*% problem$positive[, now$selected[won, 3], drop = FALSE])) /
@@ -215,7 +230,8 @@ two_kinds <- function(seed, n = 40, d = 12, size = 5) {
   target <- seq(1, by = size, length.out = n / 2)
   kind <- rep(1:2, length.out = n / 2)
   x[cbind(target, kind)] <- x[cbind(target, kind)] + 8
-  list(b = bags(x, rep(seq_len(n), each = size), label, truth = seq_len(nrow(x)) %in% target), kind = kind, target = target)
+  list(b = bags(x, rep(seq_len(n), each = size), label, truth = seq_len(nrow(x)) %in% target),
+       kind = kind, target = target)
 }
 
 test_that("two signatures find two kinds of targets, and say which bags they won", {
@@ -239,7 +255,8 @@ test_that("two signatures find two kinds of targets, and say which bags they won
     })
     expect_equal(predict(fit, made$b)$.score, apply(one, 1, max), tolerance = 1e-12)
     alone <- mi_ace(made$b, type = type, init = init)
-    expect_gt(as.numeric(pROC::auc(mil_roc(fit, two_kinds(8)$b))), as.numeric(pROC::auc(mil_roc(alone, two_kinds(8)$b))))
+    expect_gt(as.numeric(pROC::auc(mil_roc(fit, two_kinds(8)$b))),
+              as.numeric(pROC::auc(mil_roc(alone, two_kinds(8)$b))))
   }
 })
 
@@ -259,8 +276,10 @@ test_that("a bag of weight k counts as k bags, for several signatures too", {
   x <- as.matrix(made$b)
   weights <- rep(c(1, 2, 3, 1), 10)
   bag <- as.data.frame(made$b)$bag
-  copies <- unlist(lapply(unique(bag), function(j) rep(list(which(bag == j)), weights[as.integer(j)])), recursive = FALSE)
-  again <- bags(x[unlist(copies), ], rep(seq_along(copies), lengths(copies)), rep(made$b$label, weights) + 0)
+  copies <- unlist(lapply(unique(bag), function(j) rep(list(which(bag == j)),
+                                                       weights[as.integer(j)])), recursive = FALSE)
+  again <- bags(x[unlist(copies), ], rep(seq_along(copies), lengths(copies)),
+                rep(made$b$label, weights) + 0)
   weighted <- mi_ace(made$b, n_target = 2, bag_weights = weights, calibrate = 0)
   expect_equal(coef(weighted), coef(mi_ace(again, n_target = 2, calibrate = 0)), tolerance = 1e-10)
 })

@@ -17,8 +17,8 @@ he_run <- function(f, ...) mi_he_run(he_bags(f), rep(1, ncol(f$X)), f$start, he_
 he_evaluate <- function(f, D, variant = "literal") {
   b <- he_bags(f)
   bag <- f$bag[seq_len(b$n_positive)]
-  .Call(ffi_mihe_evaluate, f$X, rep(1, ncol(f$X)), b$n_positive, match(bag, unique(bag)) - 1L, length(unique(bag)), D,
-        mi_he_par(he_spec(f, variant, 1)))
+  .Call(ffi_mihe_evaluate, f$X, rep(1, ncol(f$X)), b$n_positive, match(bag, unique(bag)) - 1L,
+        length(unique(bag)), D, mi_he_par(he_spec(f, variant, 1)))
 }
 
 test_that("the literal variant follows the released code", {
@@ -31,10 +31,12 @@ test_that("the literal variant follows the released code", {
     expect_equal(start$gradient, f$start_values$gradient, tolerance = 1e-9)
     n <- nrow(f$iterations$objective)
     fit <- he_run(f, "literal", n)
-    expect_equal(unname(as.matrix(fit$objective[-1, -1])), unname(f$iterations$objective), tolerance = 1e-9)
+    expect_equal(unname(as.matrix(fit$objective[-1, -1])), unname(f$iterations$objective),
+                 tolerance = 1e-9)
     expect_equal(t(fit$length) / f$step, f$iterations$steps_R, tolerance = 1e-9)
     for (j in seq_along(f$iterations$at))
-      expect_equal(he_run(f, "literal", f$iterations$at[j])$last, f$iterations$D[, , j], tolerance = 1e-9)
+      expect_equal(he_run(f, "literal", f$iterations$at[j])$last, f$iterations$D[, , j],
+                   tolerance = 1e-9)
     full <- he_run(f, "literal", f$full$max_iter, f$full$tol)
     expect_equal(full$n_iter, f$full$n_iter_R)
     expect_equal(full$last, f$full$D, tolerance = 1e-9)
@@ -70,7 +72,8 @@ test_that("the fast variant ends no higher than the literal one, and never rises
       spec <- list(lambda = f$lambda, steps = 0L, nonneg = FALSE, simd = 0L, threads = 1L)
       exact <- .Call(ffi_code, f$X, rep(1, ncol(f$X)), fast$dictionary, spec)$codes
       expect_equal(again$codes, exact, tolerance = 1e-6)
-      expect_equal(again$objective, ref_mihe_objective(f, fast$dictionary, exact, again$background_codes), tolerance = 1e-6)
+      expect_equal(again$objective, ref_mihe_objective(f, fast$dictionary, exact,
+                                                       again$background_codes), tolerance = 1e-6)
     }
   }
 })
@@ -126,16 +129,20 @@ test_that("scores are the ratio of residuals with separate codes, or ACE with th
     fit <- mi_he(b, n_background = 3, coding = coding, max_iter = 5, calibrate = 0)
     D <- unname(t(coef(fit)))
     code <- function(D) if (coding == "convex") unmix(D, unit)
-      else .Call(ffi_code, unit, rep(1, ncol(unit)), D, list(lambda = 1e-3, steps = 0L, nonneg = FALSE, simd = 0L, threads = 1L))$codes
+      else .Call(ffi_code, unit, rep(1, ncol(unit)), D,
+                 list(lambda = 1e-3, steps = 0L, nonneg = FALSE, simd = 0L, threads = 1L))$codes
     left <- function(D) colSums((unit - D %*% code(D))^2)
     expect_equal(predict(fit, b)$.score, log(left(D[, -1]) / left(D)), tolerance = 1e-6)
-    expect_equal(unname(t(predict(fit, b, type = "codes")[, rownames(coef(fit))])), unname(code(D)), tolerance = 1e-6)
+    expect_equal(unname(t(predict(fit, b, type = "codes")[, rownames(coef(fit))])),
+                 unname(code(D)), tolerance = 1e-6)
     fit$spec$score <- "ace"
     expect_equal(predict(fit, b)$.score,
-                 ace(t(unit), coef(fit, "target"), background = fit$background, center_target = coding == "convex"))
+                 ace(t(unit), coef(fit, "target"), background = fit$background,
+                     center_target = coding == "convex"))
   }
   several <- mi_he(b, n_target = 2, n_background = 3, score = "ace", max_iter = 3, calibrate = 0)
-  expect_equal(predict(several, b)$.score, sub_ace(t(unit), coef(several, "target"), background = several$background))
+  expect_equal(predict(several, b)$.score, sub_ace(t(unit), coef(several, "target"),
+                                                   background = several$background))
 })
 
 test_that("a target that is planted is found, and drawn", {
@@ -146,7 +153,8 @@ test_that("a target that is planted is found, and drawn", {
   expect_length(fit$starts, 2)
   best <- vapply(fit$starts, function(s) min(s$objective), 0)
   expect_equal(min(fit$objective$objective), min(best))
-  expect_named(loss_path(fit), c("start", "iteration", "objective", "positive", "background", "discrimination"))
+  expect_named(loss_path(fit), c("start", "iteration", "objective", "positive", "background",
+                                 "discrimination"))
   expect_equal(drawn(plot(fit))$n_pictures, 5)
   expect_identical(drawn(plot(fit, "objective"))$returned$value, fit)
   expect_equal(dim(coef(fit, "target")), c(1L, 20L))

@@ -1,10 +1,11 @@
 # The objective of the paper with a linear kernel.
-linear_svm <- function(x, ..., type = "mi", kernel = "linear", cost = 1) mi_svm(x, ..., type = type, kernel = kernel, cost = cost)
+linear_svm <- function(x, ..., type = "mi", kernel = "linear",
+                       cost = 1) mi_svm(x, ..., type = type, kernel = kernel, cost = cost)
 
 # Decision values of kernlab's SVM trained on the instances themselves.
 plain_svm <- function(x, y, kernel, cost, new = x) {
-  fit <- kernlab::ksvm(x, factor(y, c(FALSE, TRUE)), kernel = kernel, scaled = FALSE, C = cost, tol = 1e-5,
-                       fit = FALSE)
+  fit <- kernlab::ksvm(x, factor(y, c(FALSE, TRUE)), kernel = kernel, scaled = FALSE, C = cost,
+                       tol = 1e-5, fit = FALSE)
   drop(kernlab::predict(fit, new, type = "decision"))
 }
 
@@ -16,10 +17,12 @@ test_that("with one instance a bag both types are kernlab's SVM", {
   y <- x[, 1] + rnorm(40) > 0
   for (type in c("mi", "MI")) {
     fit <- linear_svm(x, 1:40, y, type = type, cost = 3, normalize = "none")
-    expect_equal(predict(fit, x)$.score, plain_svm(x, y, kernlab::vanilladot(), 3), tolerance = 5e-3)
+    expect_equal(predict(fit, x)$.score, plain_svm(x, y, kernlab::vanilladot(), 3),
+                 tolerance = 5e-3)
     expect_equal(fit$is_target, y)
     expect_equal(fit$n_iter, if (type == "MI") 1 else fit$n_iter)
-    fit <- linear_svm(x, 1:40, y, type = type, kernel = "rbf", kpar = list(sigma = .3), normalize = "none")
+    fit <- linear_svm(x, 1:40, y, type = type, kernel = "rbf", kpar = list(sigma = .3),
+                      normalize = "none")
     expect_equal(predict(fit, x)$.score, plain_svm(x, y, kernlab::rbfdot(.3), 1), tolerance = 5e-3)
   }
 })
@@ -44,7 +47,8 @@ test_that("\"MI\" starts with the means of positive bags", {
   bag <- as.integer(as.data.frame(b)$bag)
   points <- rbind(rowsum(x, bag)[b$label, ] / 4, x[!b$label[bag], ])
   y <- rep(c(TRUE, FALSE), c(sum(b$label), 4 * sum(!b$label)))
-  expect_equal(predict(fit, x)$.score, plain_svm(points, y, kernlab::vanilladot(), 1, x), tolerance = 5e-3)
+  expect_equal(predict(fit, x)$.score, plain_svm(points, y, kernlab::vanilladot(), 1, x),
+               tolerance = 5e-3)
   expect_equal(fit$stop_reason, "max_iter")
   expect_false(fit$converged)
 })
@@ -55,7 +59,8 @@ test_that("positive bags keep a target: at least one for \"mi\", exactly one for
   bag <- as.data.frame(b)$bag
   label <- b$label[match(unique(bag), b$ids)]
   for (cost in c(.01, 1, 100)) {
-    count <- function(type) tapply(linear_svm(b, type = type, cost = cost)$is_target, factor(bag, unique(bag)), sum)
+    count <- function(type) tapply(linear_svm(b, type = type, cost = cost)$is_target,
+                                   factor(bag, unique(bag)), sum)
     mi <- count("mi")
     expect_true(all(mi[label] >= 1))
     expect_true(all(mi[!label] == 0))
@@ -89,9 +94,11 @@ test_that("a cycle ends the fit and its best member is kept", {
 })
 
 test_that("an interrupt keeps the last SVM that is done", {
-  step <- function(target) if (target < 3) list(target = target + 1, objective = -target) else rlang::interrupt()
+  step <- function(target) if (target < 3) list(target = target + 1, objective = -target)
+                           else rlang::interrupt()
   fit <- alternate(1, step, 50)
-  expect_equal(fit, list(target = 3, objective = -2, path = c(-1, -2), stop_reason = "interrupt", converged = FALSE))
+  expect_equal(fit, list(target = 3, objective = -2, path = c(-1, -2), stop_reason = "interrupt",
+                         converged = FALSE))
   expect_error(alternate(3, step, 50), class = "fumi_error_interrupt")
 })
 
@@ -101,7 +108,8 @@ test_that("folded weights give the scores of the kernel", {
   linear <- linear_svm(b)
   expect_null(linear$model$support)
   unfolded <- list(linear_svm(b, kernel = function(x, y) sum(x * y)),
-                   linear_svm(b, kernel = "polydot", kpar = list(degree = 1, scale = 1, offset = 0)))
+                   linear_svm(b, kernel = "polydot",
+                              kpar = list(degree = 1, scale = 1, offset = 0)))
   for (fit in unfolded) {
     expect_null(fit$model$weights)
     expect_lt(ncol(fit$model$support), ncol(b$x))
@@ -139,7 +147,8 @@ test_that("every kernel of kernlab can be named or given, and a named one stays 
   made <- linear_svm(b, kernel = kernlab::laplacedot(sigma = 2))
   named <- linear_svm(b, kernel = "laplacedot", kpar = list(sigma = 2))
   expect_identical(made, named)
-  expect_identical(linear_svm(b, kernel = "vanilladot"), linear_svm(b, kernel = kernlab::vanilladot()))
+  expect_identical(linear_svm(b, kernel = "vanilladot"),
+                   linear_svm(b, kernel = kernlab::vanilladot()))
   own <- structure(function(x, y) exp(-sum(abs(x - y))), class = "kernel")
   expect_identical(linear_svm(b, kernel = own)$kernel$name, own)
 })
@@ -148,12 +157,15 @@ test_that("the RBF kernel is as wide as the median distance", {
   set.seed(8)
   b <- sim_bags(n_bags = 8, bag_size = 3, n_features = 5)
   x <- as.matrix(b)
-  expect_equal(1 / linear_svm(b, kernel = "rbf", normalize = "none")$kernel$kpar$sigma, median(dist(x)^2))
+  expect_equal(1 / linear_svm(b, kernel = "rbf", normalize = "none")$kernel$kpar$sigma,
+               median(dist(x)^2))
 })
 
 test_that("class weights count instances for \"mi\" and bags for \"MI\"", {
   b <- bags(matrix(rnorm(24), 12), rep(1:4, c(2, 4, 2, 4)), c(1, 0, 0, 0))
-  weights <- function(type, class_weights) svm_weights(b, list(type = type, class_weights = class_weights), rep(1, 4))
+  weights <- function(type, class_weights) svm_weights(b, list(type = type,
+                                                               class_weights = class_weights),
+  rep(1, 4))
   expect_equal(weights("mi", "none"), c(1, 1))
   expect_equal(weights("mi", "balanced"), c(12 / 20, 12 / 4))
   expect_equal(weights("MI", "none"), c(3 / 10, 1))
@@ -199,8 +211,11 @@ test_that("an interrupt keeps the last whole iteration", {
   real <- svm_on_points
   on.exit(utils::assignInNamespace("svm_on_points", real, "fumi"))
   n <- 0
-  utils::assignInNamespace("svm_on_points", function(...) if ((n <<- n + 1) == 2) rlang::interrupt() else real(...), "fumi")
-  expect_warning(fit <- linear_svm(b), "iteration (1)", fixed = TRUE, class = "fumi_warning_interrupt")
+  utils::assignInNamespace("svm_on_points",
+                           function(...) if ((n <<- n + 1) == 2) rlang::interrupt() else real(...),
+  "fumi")
+  expect_warning(fit <- linear_svm(b), "iteration (1)", fixed = TRUE,
+                 class = "fumi_warning_interrupt")
   expect_identical(fit$stop_reason, "interrupt")
   utils::assignInNamespace("svm_on_points", real, "fumi")
   expect_identical(predict(fit, b), predict(linear_svm(b, max_iter = 1), b))
@@ -208,7 +223,8 @@ test_that("an interrupt keeps the last whole iteration", {
 
 test_that("what cannot be is refused", {
   b <- bags_of_two()
-  refuse <- function(..., class = "input") expect_error(mi_svm(b, ...), class = paste0("fumi_error_", class))
+  refuse <- function(..., class = "input") expect_error(mi_svm(b, ...),
+                                                        class = paste0("fumi_error_", class))
   refuse(type = "Mi")
   refuse(cost = 0)
   refuse(max_iter = 0)

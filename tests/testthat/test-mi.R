@@ -1,8 +1,10 @@
-response <- function() mi(factor(c("no", "yes", "yes", "no"), c("yes", "no", "maybe")), c("b", "a", "a", "c"))
+response <- function() mi(factor(c("no", "yes", "yes", "no"), c("yes", "no", "maybe")),
+                          c("b", "a", "a", "c"))
 
 test_that("an mi keeps its parts whole", {
   cases <- list(
-    list(c("y", "n", "n"), c(3, 1, 1)), list(c(1, 0, 0), c("b", "a", "a")), list(c(TRUE, FALSE, FALSE), 3:1),
+    list(c("y", "n", "n"), c(3, 1, 1)), list(c(1, 0, 0), c("b", "a", "a")),
+    list(c(TRUE, FALSE, FALSE), 3:1),
     list(factor(c("y", "n", "n"), c("y", "n")), factor(c("b", "a", "a"), c("c", "b", "a"))),
     list(c(0.5, -1, -1), c(1e5, 0.1, 0.1)), list(character(), numeric()))
   for (case in cases) {
@@ -41,8 +43,8 @@ test_that("format and print show label:bag", {
 })
 
 test_that("model.frame drops missing labels and bags, and keeps the rest", {
-  d <- data.frame(y = factor(c("no", "yes", NA, "no", "yes"), c("yes", "no")), id = c("b", "a", "a", NA, "c"),
-                  a = c(1, 2, 3, 4, NA))
+  d <- data.frame(y = factor(c("no", "yes", NA, "no", "yes"), c("yes", "no")),
+                  id = c("b", "a", "a", NA, "c"), a = c(1, 2, 3, 4, NA))
   f <- model.frame(mi(y, id) ~ a, data = d)
   expect_identical(nrow(f), 2L)
   expect_identical(f$a, c(1, 2))

@@ -14,8 +14,10 @@ spoiled <- local({
     write(d, file.path(folder, name), ...)
     file.path(folder, name)
   }
-  list(x = x, bag = bag, label = label, d = d, b = b, folder = folder, fit = dlfumi(b, n_target = 1, n_background = 2),
-       plain = csv("plain.csv", row.names = FALSE), numbered = csv("numbered.csv"), semicolon = csv("semicolon.csv", utils::write.csv2))
+  list(x = x, bag = bag, label = label, d = d, b = b, folder = folder,
+       fit = dlfumi(b, n_target = 1, n_background = 2),
+       plain = csv("plain.csv", row.names = FALSE), numbered = csv("numbered.csv"),
+       semicolon = csv("semicolon.csv", utils::write.csv2))
 })
 
 # Rows: the mistake, as a call in the data above; the answer.
@@ -137,8 +139,10 @@ test_that("a common mistake gets one sentence that helps", {
 
 test_that("labels and ids that would be features too are told of", {
   d <- spoiled$d
-  expect_warning(bags(d, bag = d$bag, label = "label"), "takes that column out", class = "fumi_warning_copy")
-  expect_warning(bags(d, bag = "bag", label = factor(d$label)), "`label = \"label\"`", class = "fumi_warning_copy")
+  expect_warning(bags(d, bag = d$bag, label = "label"), "takes that column out",
+                 class = "fumi_warning_copy")
+  expect_warning(bags(d, bag = "bag", label = factor(d$label)), "`label = \"label\"`",
+                 class = "fumi_warning_copy")
   expect_silent(bags(d[-8], bag = "bag", label = d$label))
   expect_silent(bags(d, bag = "bag", label = "label"))
 })

@@ -27,7 +27,8 @@ test_that("a machine has cost weights on its own side only, and is LiblineaR wit
   }
   for (k in c(1, 3, 0)) {
     f <- loss(k, if (k == 0) .01 else 1)
-    best <- optim(numeric(5), f, method = "BFGS", control = list(reltol = 1e-14, maxit = 1000))$value
+    best <- optim(numeric(5), f, method = "BFGS",
+                  control = list(reltol = 1e-14, maxit = 1000))$value
     expect_lt(f(w[, paste(k)]), best * (1 + 1e-3))
   }
 })
@@ -35,7 +36,8 @@ test_that("a machine has cost weights on its own side only, and is LiblineaR wit
 test_that("two classes make one machine with both weights", {
   set.seed(2)
   x <- matrix(rnorm(200), 40)
-  w <- mmdl_train(x, rep(2L, 15), rep(1, 15), NULL, list(resample = FALSE, cost = 1, negative_weight = .2))
+  w <- mmdl_train(x, rep(2L, 15), rep(1, 15), NULL,
+                  list(resample = FALSE, cost = 1, negative_weight = .2))
   expect_equal(colnames(w), c("2", "0"))
   expect_equal(w[, "0"], numeric(5))
   y <- rep(c(1, -1), c(15, 25))
@@ -90,7 +92,8 @@ test_that("scores are the margin of the best cluster over the negative class, an
   last <- ncol(v)
   expect_equal(predict(fit, b)$.score, unname(apply(v[, -last, drop = FALSE], 1, max) - v[, last]))
   expect_identical(fit$hard_label, predict(fit, b)$.score > 0)
-  expect_identical(fit$hard_label, predict(fit, b, type = "class", threshold = 0)$.pred_class == "1")
+  expect_identical(fit$hard_label, predict(fit, b, type = "class",
+                                           threshold = 0)$.pred_class == "1")
 })
 
 test_that("without resampling only the k-means seeds are drawn", {
@@ -139,27 +142,33 @@ test_that("the bag route scores bags by a classifier of pooled codes", {
     fit <- mmdl(b, bag_route = TRUE, n_start = 2, combine = combine)
     scores <- predict(fit, b, level = "bag")
     expect_equal(scores$.bag, b$ids)
-    expect_gt(as.numeric(pROC::auc(summary(b)$label, scores$.score, direction = "<", quiet = TRUE)), .95)
+    expect_gt(as.numeric(pROC::auc(summary(b)$label, scores$.score, direction = "<",
+                                   quiet = TRUE)), .95)
   }
   b <- mmdl_bags()
   fit <- mmdl(b, n_clusters = 3, bag_route = TRUE)
   v <- (as.matrix(b) / sqrt(rowSums(as.matrix(b)^2))) %*% t(coef(fit))
   code <- apply(v[fit$bag == fit$bag[1], ], 2, max)
-  expect_equal(predict(fit, b, level = "bag")$.score[1], sum(code * fit$bag_weights) / sqrt(sum(code^2)))
+  expect_equal(predict(fit, b, level = "bag")$.score[1],
+               sum(code * fit$bag_weights) / sqrt(sum(code^2)))
   # bags are taken as they come
   shuffled <- sample(nrow(as.matrix(b)))
   again <- predict(fit, as.matrix(b)[shuffled, ], bag = fit$bag[shuffled], level = "bag")
-  expect_equal(again$.score[match(fit$bag[1], again$.bag)], predict(fit, b, level = "bag")$.score[1])
+  expect_equal(again$.score[match(fit$bag[1], again$.bag)],
+               predict(fit, b, level = "bag")$.score[1])
   # without the route, the largest score of an instance
   without <- mmdl(b, n_clusters = 3)
-  expect_identical(predict(without, b, level = "bag"), predict(without, b, level = "bag", pool = "max"))
+  expect_identical(predict(without, b, level = "bag"),
+                   predict(without, b, level = "bag", pool = "max"))
 })
 
 test_that("parameters are checked, and the number of clusters follows the data", {
   set.seed(10)
   b <- mmdl_bags()
-  expect_error(mmdl(b, n_clusters = 51), "at most the number of instances in positive bags \\(50\\)")
-  for (bad in list(list(rho = 0), list(sigma = 0), list(cost = -1), list(assign0 = NA), list(max_iter = 0),
+  expect_error(mmdl(b, n_clusters = 51),
+               "at most the number of instances in positive bags \\(50\\)")
+  for (bad in list(list(rho = 0), list(sigma = 0), list(cost = -1), list(assign0 = NA),
+                   list(max_iter = 0),
                    list(combine = "sum"), list(bag_route = 1), list(negative_weight = 0)))
     expect_error(do.call(mmdl, c(list(b), bad)), class = "fumi_error_input")
   expect_equal(mmdl_n_clusters(list(n_positive = 7), NULL), 1)

@@ -37,7 +37,8 @@ test_that("the transform is that of its definition, there and back, for more and
     z <- hand$W %*% (x - hand$mean) / noise$scale
     expect_equal(to_noise_space(noise, b$x), z, tolerance = 1e-8)
     expect_equal(noise$mean + from_noise_space(noise, z), x, tolerance = 1e-8, ignore_attr = TRUE)
-    expect_equal(crossprod(noise_filter(noise, z[, 1:2]), x - hand$mean), crossprod(z[, 1:2], z), tolerance = 1e-7)
+    expect_equal(crossprod(noise_filter(noise, z[, 1:2]), x - hand$mean), crossprod(z[, 1:2], z),
+                 tolerance = 1e-7)
     expect_lte(ncol(noise$basis), min(d, sum(!in_positive(b)) - 1))
   }
 })
@@ -57,13 +58,15 @@ test_that("negatives of a fit look like those of new data when there are few of 
 test_that("with one target atom, no background atom and no penalty the score is the matched filter, or subACE", {
   b <- scene(d = 15)
   stats <- background_stats(t(b$x[, !in_positive(b)]), "ridge", ridge = 0.01)
-  noise <- new_noise(noise_sums(b, rep(1, length(b)), "none"), list(ridge = 0.01, normalize = "none"))
+  noise <- new_noise(noise_sums(b, rep(1, length(b)), "none"),
+                     list(ridge = 0.01, normalize = "none"))
   s <- sin(1:15)
   z <- to_noise_space(noise, b$x)
   atom <- unit_columns(noise_filter(noise, matrix(s)))
   projected <- drop(crossprod(atom, z))^2
   # |z|^2 - |z - a d|^2 = (d'z)^2 for the best a, and its share of |z|^2 is subACE of the same statistics
-  expect_equal(projected / colSums(z^2), detect_columns(b$x, matrix(s), stats, FALSE), tolerance = 1e-8)
+  expect_equal(projected / colSums(z^2), detect_columns(b$x, matrix(s), stats, FALSE),
+               tolerance = 1e-8)
   filter <- drop(crossprod(whiten(b$x - stats$mean, stats), target_basis(matrix(s), stats, FALSE)))
   expect_equal(projected / max(projected), filter^2 / max(filter^2), tolerance = 1e-8)
 })
@@ -84,41 +87,49 @@ test_that("a fit finds a weak target in a loud background, where white noise doe
   found <- coef(background, "target", filter = TRUE)
   expect_gt(abs(sum(found * matched)) / sqrt(sum(found^2) * sum(matched^2)), 0.8)
   expect_equal(crossprod(t(coef(background, filter = TRUE)), train$x - background$noise$mean),
-               crossprod(background$noise$dictionary, to_noise_space(background$noise, train$x)), ignore_attr = TRUE)
+               crossprod(background$noise$dictionary, to_noise_space(background$noise, train$x)),
+               ignore_attr = TRUE)
 })
 
 test_that("codes rebuild instances in the units of the data", {
   b <- scene(1)
   for (after in c("none", "unit")) for (normalize in c("none", "unit")) {
     set.seed(1)
-    fit <- dlfumi(b, noise = "background", n_target = 2, n_background = 12, lambda = 1e-4, n_start = 1, combine = "best",
+    fit <- dlfumi(b, noise = "background", n_target = 2, n_background = 12, lambda = 1e-4,
+                  n_start = 1, combine = "best",
                   normalize = normalize, normalize_after = after, calibrate = 0)
     rebuilt <- predict(fit, b, type = "reconstruction")
     inner <- fit$noise
     inner$normalize <- "none"
-    z <- to_noise_space(inner, t(rebuilt) * rep(in_user_order(b, instance_scale(b$x, normalize)), each = 15))
+    z <- to_noise_space(inner, t(rebuilt) * rep(in_user_order(b, instance_scale(b$x, normalize)),
+                                                each = 15))
     after_scale <- in_user_order(b, instance_scale(to_noise_space(fit$noise, b$x), after))
-    expect_equal(z * rep(after_scale, each = 15), fit$noise$dictionary %*% t(predict(fit, b, type = "codes")),
+    expect_equal(z * rep(after_scale, each = 15),
+                 fit$noise$dictionary %*% t(predict(fit, b, type = "codes")),
                  tolerance = 1e-6, ignore_attr = TRUE)
     expect_equal(residuals(fit, b), as.matrix(b) - rebuilt, ignore_attr = TRUE)
     why <- mil_explain(fit, b, bag = 1)
     expect_equal(why$score, why$without - why$with, tolerance = 1e-6)
     expect_equal(attr(why, "with"), t(predict(fit, b[1], type = "reconstruction")) *
-                   rep(instance_scale(b[1]$x, normalize), each = 15), tolerance = 1e-6, ignore_attr = TRUE)
+                   rep(instance_scale(b[1]$x, normalize), each = 15), tolerance = 1e-6,
+                   ignore_attr = TRUE)
   }
 })
 
 test_that("scores, weights, codes and the norm of new data go through the transform", {
   b <- scene(1)
   set.seed(1)
-  fit <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1, combine = "best", calibrate = 0)
+  fit <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1,
+                combine = "best", calibrate = 0)
   z <- to_noise_space(fit$noise, b$x)
   inner <- white_model(fit)
   expect_identical(predict(fit, b)$.score, in_user_order(b, score_instances(inner, z)))
-  expect_identical(predict(fit, b, type = "weight")$.weight, in_user_order(b, weight_instances(inner, z)))
+  expect_identical(predict(fit, b, type = "weight")$.weight,
+                   in_user_order(b, weight_instances(inner, z)))
   expect_identical(predict(fit, b, type = "codes"), t(in_user_order(b, code_instances(inner, z))))
   expect_equal(predict(fit, b, detector = "norm")$.score, in_user_order(b, colSums(z^2)))
-  expect_error(predict(dlfumi(b, n_target = 1, n_background = 2, calibrate = 0), b, detector = "norm"),
+  expect_error(predict(dlfumi(b, n_target = 1, n_background = 2, calibrate = 0), b,
+                       detector = "norm"),
                class = "fumi_error_no_meaning")
 })
 
@@ -146,9 +157,10 @@ test_that("bags in parts give the fit of all instances", {
     b <- scene(1, d = d)
     parts <- bag_shards(b, n = 3)
     start <- list(dictionary = t(as.matrix(b)[c(1, 80, 90, 100), ]))
-    whole <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1, combine = "best", init = start,
-                    calibrate = 0)
-    split <- dlfumi(parts, noise = "background", n_target = 1, n_background = 3, n_start = 1, init = start, calibrate = 0)
+    whole <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1,
+                    combine = "best", init = start, calibrate = 0)
+    split <- dlfumi(parts, noise = "background", n_target = 1, n_background = 3, n_start = 1,
+                    init = start, calibrate = 0)
     expect_equal(split$dictionary, whole$dictionary, tolerance = 1e-6)
     expect_equal(predict(split, parts)$.score, predict(whole, b)$.score, tolerance = 1e-6)
   }
@@ -157,24 +169,27 @@ test_that("bags in parts give the fit of all instances", {
 test_that("a start is in the units of the data", {
   b <- scene(1)
   set.seed(1)
-  fit <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1, combine = "best", calibrate = 0)
-  warm <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1, combine = "best", init = fit,
-                 max_iter = 1, variant = "exact", calibrate = 0)
+  fit <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1,
+                combine = "best", calibrate = 0)
+  warm <- dlfumi(b, noise = "background", n_target = 1, n_background = 3, n_start = 1,
+                 combine = "best", init = fit, max_iter = 1, variant = "exact", calibrate = 0)
   expect_gt(min(abs(colSums(warm$noise$dictionary * fit$noise$dictionary))), 0.99)
 })
 
 test_that("arguments that make no sense together are refused", {
   b <- scene(1)
   expect_error(dlfumi(b, ridge = 0.1), "`ridge` must not be given", class = "fumi_error")
-  expect_error(dlfumi(b, normalize_after = "unit"), "`normalize_after` must not be given", class = "fumi_error")
-  expect_error(dlfumi(b, noise = "background", nonneg = "both"), "`nonneg`", class = "fumi_error_no_meaning")
+  expect_error(dlfumi(b, normalize_after = "unit"), "`normalize_after` must not be given",
+               class = "fumi_error")
+  expect_error(dlfumi(b, noise = "background", nonneg = "both"), "`nonneg`",
+               class = "fumi_error_no_meaning")
   expect_error(dlfumi(b, noise = "background", ridge = 0), "`ridge`", class = "fumi_error")
   expect_error(dlfumi(b, noise = "pink"), "`noise`", class = "fumi_error")
 })
 
 test_that("tuning chooses between kinds of noise", {
   set.seed(4)
-  tuned <- mil_tune(scene(1), dlfumi, data.frame(noise = c("white", "background")), n_target = 1, n_background = 2,
-                    folds = 2, level = "instance", refit = FALSE)
+  tuned <- mil_tune(scene(1), dlfumi, data.frame(noise = c("white", "background")), n_target = 1,
+                    n_background = 2, folds = 2, level = "instance", refit = FALSE)
   expect_identical(tuned$parameters$noise, "background")
 })

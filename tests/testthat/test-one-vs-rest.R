@@ -22,7 +22,8 @@ test_that("classes come from labels, of bags or instances, named or not, or from
   expect_named(reference$fits, c("a", "b", "c"))
   expect_identical(ovr(d$x, bag = d$bag, label = rep(d$label, each = 3)), reference)
   expect_identical(ovr(d$x, bag = d$bag, label = setNames(rev(d$label), 12:1)), reference)
-  expect_identical(ovr(d$x, bag = d$bag, label = factor(d$label, c("a", "b", "c", "none"))), reference)
+  expect_identical(ovr(d$x, bag = d$bag, label = factor(d$label, c("a", "b", "c", "none"))),
+                   reference)
   own <- lapply(c(a = "a", b = "b", c = "c"), function(v) bags(d$x, d$bag, d$label == v))
   expect_identical(ovr(own), reference)
   frame <- data.frame(d$x, id = d$bag, y = rep(d$label, each = 3))
@@ -35,21 +36,24 @@ test_that("each fit has its class positive and all others negative", {
   d <- three()
   fits <- ovr(d$x, bag = d$bag, label = d$label)$fits
   set.seed(2)
-  first <- suppressWarnings(dlfumi(d$x, d$bag, d$label == "a", n_target = 1, n_background = 2, control = quick,
-                                   calibrate = 0))
-  for (part in c("dictionary", "codes", "calibration")) expect_identical(fits$a[[part]], first[[part]], info = part)
+  first <- suppressWarnings(dlfumi(d$x, d$bag, d$label == "a", n_target = 1, n_background = 2,
+                                   control = quick, calibrate = 0))
+  for (part in c("dictionary", "codes", "calibration"))
+    expect_identical(fits$a[[part]], first[[part]], info = part)
   for (fit in fits) expect_identical(fit$n_bags, c(positive = 4L, negative = 8L))
 })
 
 test_that("levels of a factor give the order, numbers are sorted", {
   d <- three()
-  expect_named(ovr(d$x, bag = d$bag, label = factor(d$label, c("b", "c", "a")))$fits, c("b", "c", "a"))
+  expect_named(ovr(d$x, bag = d$bag, label = factor(d$label, c("b", "c", "a")))$fits,
+               c("b", "c", "a"))
   expect_named(ovr(d$x, bag = d$bag, label = rep(c(10, 9, 1), each = 4))$fits, c("1", "9", "10"))
 })
 
 test_that("other fitters and their parameters are passed on", {
   d <- three()
-  fitter <- function(x, ..., progress) list(size = length(x), given = list(...), progress = progress)
+  fitter <- function(x, ..., progress) list(size = length(x), given = list(...),
+                                            progress = progress)
   made <- one_vs_rest(d$x, d$bag, d$label, fitter, lambda = 3, scale = FALSE)
   expect_identical(made$fits$b, list(size = 12L, given = list(lambda = 3), progress = FALSE))
   expect_identical(ovr(d$x, bag = d$bag, label = d$label, lambda = .25)$fits$a$lambda, .25)
@@ -61,11 +65,13 @@ test_that("the class is the one with the largest score", {
   for (level in c("instance", "bag")) {
     data <- bags(d$x, d$bag, rep(0, 12))
     score <- predict(fit, data, "score", level = level)
-    expect_named(score, c(".bag", if (level == "instance") ".instance", ".score_a", ".score_b", ".score_c"))
+    expect_named(score, c(".bag", if (level == "instance") ".instance", ".score_a", ".score_b",
+                          ".score_c"))
     class <- predict(fit, data, level = level)
     expect_named(class, c(".bag", if (level == "instance") ".instance", ".pred_class"))
     expect_identical(class$.bag, score$.bag)
-    expect_identical(class$.pred_class, factor(c("a", "b", "c")[apply(score[startsWith(names(score), ".score")], 1, which.max)]))
+    expect_identical(class$.pred_class, factor(c("a", "b",
+                                                 "c")[apply(score[startsWith(names(score), ".score")], 1, which.max)]))
     expect_identical(score$.score_b, predict(fit$fits$b, data, level = level)$.score)
   }
   expect_identical(unique(score$.bag), as.character(1:12))
@@ -94,7 +100,8 @@ test_that("scale = TRUE standardises by the negative training instances of each 
     expect_equal(score[[paste0(".score_", class)]], by_hand, info = class)
   }
   expect_identical(predict(scaled, new)$.pred_class,
-                   factor(c("a", "b", "c")[max.col(as.matrix(score[-(1:2)]), "first")], c("a", "b", "c")))
+                   factor(c("a", "b", "c")[max.col(as.matrix(score[-(1:2)]), "first")],
+                          c("a", "b", "c")))
 })
 
 test_that("data are in the places that they have elsewhere, scores are scaled, and a fitter need not know of progress", {
@@ -109,17 +116,20 @@ test_that("data are in the places that they have elsewhere, scores are scaled, a
 
 test_that("scores that are no ratios are not put on a log scale", {
   d <- three()
-  fit <- suppressWarnings(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE, n_start = 2, combine = "average"))
+  fit <- suppressWarnings(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE, n_start = 2,
+                              combine = "average"))
   average <- fit$fits$a
   average$scale <- NULL
   negative <- predict(average, d$x[rep(d$label, each = 3) != "a", ])$.score
-  expect_equal(predict(fit, d$x, "score")$.score_a, (predict(average, d$x)$.score - mean(negative)) / sd(negative))
+  expect_equal(predict(fit, d$x, "score")$.score_a,
+               (predict(average, d$x)$.score - mean(negative)) / sd(negative))
 })
 
 test_that("one row, no row and odd class names keep the shape", {
   d <- three()
   fit <- ovr(d$x, bag = d$bag, label = paste("my", d$label))
-  expect_named(predict(fit, d$x[1, , drop = FALSE], "score"), c(".bag", ".instance", paste(".score_my", c("a", "b", "c"))))
+  expect_named(predict(fit, d$x[1, , drop = FALSE], "score"),
+               c(".bag", ".instance", paste(".score_my", c("a", "b", "c"))))
   expect_identical(nrow(predict(fit, d$x[1, , drop = FALSE])), 1L)
   none <- predict(fit, d$x[0, ])
   expect_identical(nrow(none), 0L)
@@ -135,7 +145,8 @@ test_that("an interrupt keeps the classes that are done, with a warning", {
     if (calls == 3) stop_fumi("no", class = "interrupt")
     dlfumi(x, n_target = 1, n_background = 2, control = quick, progress = progress)
   }
-  expect_warning(fit <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = fitter, scale = FALSE), "2 of 3",
+  expect_warning(fit <- one_vs_rest(d$x, bag = d$bag, label = d$label, fitter = fitter,
+                                    scale = FALSE), "2 of 3",
                  class = "fumi_warning_interrupt")
   expect_named(fit$fits, c("a", "b"))
   expect_identical(levels(predict(fit, d$x)$.pred_class), c("a", "b"))
@@ -143,7 +154,8 @@ test_that("an interrupt keeps the classes that are done, with a warning", {
 
 test_that("print says what it is", {
   d <- three()
-  expect_output(print(ovr(d$x, bag = d$bag, label = d$label)), "One-vs-rest of 3 classes (dlfumi): a, b, c", fixed = TRUE)
+  expect_output(print(ovr(d$x, bag = d$bag, label = d$label)),
+                "One-vs-rest of 3 classes (dlfumi): a, b, c", fixed = TRUE)
   expect_output(print(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE)), "one scale")
 })
 
@@ -155,13 +167,19 @@ test_that("bad input is refused by name", {
   expect_error(ovr(list(a = b, a = b)), "\"a\"", class = "fumi_error_input")
   expect_error(ovr(d$x, label = d$label), "`bag`", class = "fumi_error_input")
   expect_error(ovr(d$x, bag = d$bag, label = rep("a", 12)), "`label`", class = "fumi_error_label")
-  expect_error(ovr(d$x, bag = d$bag, label = c(NA, d$label[-1])), "`label`", class = "fumi_error_nonfinite")
+  expect_error(ovr(d$x, bag = d$bag, label = c(NA, d$label[-1])), "`label`",
+               class = "fumi_error_nonfinite")
   expect_error(ovr(d$x, bag = d$bag, label = d$label[-1]), "`label`", class = "fumi_error_input")
-  expect_error(ovr(d$x, bag = d$bag, label = rep(d$label, 3)), "`label`", class = "fumi_error_label")
-  expect_error(ovr(d$x, bag = d$bag, label = d$label, scale = NA), "`scale`", class = "fumi_error_input")
-  expect_error(ovr(d$x, bag = d$bag, label = d$label, progress = 2), "`progress`", class = "fumi_error_input")
-  expect_error(ovr(d$x, bag = d$bag, label = d$label, lamda = 2), "`lamda`", class = "fumi_error_argument")
-  expect_error(predict(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE), d$x, coding = "separate"), "`coding`",
+  expect_error(ovr(d$x, bag = d$bag, label = rep(d$label, 3)), "`label`",
+               class = "fumi_error_label")
+  expect_error(ovr(d$x, bag = d$bag, label = d$label, scale = NA), "`scale`",
+               class = "fumi_error_input")
+  expect_error(ovr(d$x, bag = d$bag, label = d$label, progress = 2), "`progress`",
+               class = "fumi_error_input")
+  expect_error(ovr(d$x, bag = d$bag, label = d$label, lamda = 2), "`lamda`",
+               class = "fumi_error_argument")
+  expect_error(predict(ovr(d$x, bag = d$bag, label = d$label, scale = TRUE), d$x,
+                       coding = "separate"), "`coding`",
                class = "fumi_error_no_meaning")
   fit <- ovr(d$x, bag = d$bag, label = d$label)
   expect_error(predict(fit), "`new_data`", class = "fumi_error_no_data")

@@ -6,7 +6,8 @@ many_bags <- function() {
 online <- function(x, ..., epochs = 2, batch = 512, threads = NULL) {
   force(x)
   set.seed(3)
-  dlfumi(x, n_target = 2, n_background = 4, control = dlfumi_control("exact", batch = batch, epochs = epochs,
+  dlfumi(x, n_target = 2, n_background = 4, control = dlfumi_control("exact", batch = batch,
+                                                                     epochs = epochs,
                                                                     threads = threads), ...)
 }
 
@@ -39,7 +40,8 @@ test_that("the last objective is eq. 4 of all instances, with their codes", {
   r_full <- colSums((x - background - fit$dictionary[, 1:2] %*% fit$codes[1:2, ])^2)
   terms <- unlist(fit$objective[fit$n_iter, c("reconstruction", "sparsity")])
   expect_equal(terms[[1]], sum(p * r_full + (1 - p) * r_bg) / 2)
-  expect_equal(terms[[2]], .05 * sum(p * colSums(abs(fit$codes[1:2, ])) + colSums(abs(fit$codes[3:6, ]))))
+  expect_equal(terms[[2]],
+               .05 * sum(p * colSums(abs(fit$codes[1:2, ])) + colSums(abs(fit$codes[3:6, ]))))
   positive <- seq_along(p) <= 1000
   expect_equal(p[!positive], numeric(sum(!positive)))
   expect_lt(max(abs(p - (1 - exp(-30 * r_bg)))[positive]), 1e-3)
@@ -72,7 +74,8 @@ test_that("steps are 1 at first and never grow", {
 })
 
 test_that("sums of mini-batches blend into those of all", {
-  now <- list(U = matrix(1, 2, 2), S = diag(2), terms = c(1, 1, 1, 1), scale = c(1, 1), status = "ok")
+  now <- list(U = matrix(1, 2, 2), S = diag(2), terms = c(1, 1, 1, 1), scale = c(1, 1),
+              status = "ok")
   first <- blend(NULL, now, 10, .5)
   expect_equal(first, list(U = 5 * now$U, S = 5 * now$S, terms = c(5, 5, 1, 5), status = "ok"))
   now$U <- 3 * now$U
@@ -95,7 +98,8 @@ test_that("parts and file-backed matrices reach that objective too", {
   expect_null(shard_cache$parts)
   skip_if_not_installed("bigmemory")
   dir.create(dir <- tempfile())
-  x <- bigmemory::as.big.matrix(t(as.matrix(b)), backingfile = "x.bin", descriptorfile = "x.desc", backingpath = dir)
+  x <- bigmemory::as.big.matrix(t(as.matrix(b)), backingfile = "x.bin", descriptorfile = "x.desc",
+                                backingpath = dir)
   d <- as.data.frame(b)
   on_file <- bags(x, d$bag, d$label, block = 300)
   expect_lt(last_objective(online(on_file)) / last_objective(whole), 1.01)
@@ -148,7 +152,8 @@ test_that("an interrupt leaves a usable fit, before the first iteration an error
     online(b)
   }
   for (at in c(50, 161)) {
-    expect_warning(fit <- stop_at(at), paste0("iteration \\(", at - 2, "\\)"), class = "fumi_warning_interrupt")
+    expect_warning(fit <- stop_at(at), paste0("iteration \\(", at - 2, "\\)"),
+                   class = "fumi_warning_interrupt")
     expect_identical(fit$stop_reason, "interrupt")
     expect_equal(dim(fit$codes), c(6, 2000))
     expect_lt(fit$worst_gap, 1e-6)
@@ -162,14 +167,16 @@ test_that("a fit that diverges says so, whether the core finds it or a mini-batc
   expect_error(online(b, gamma = 1.7e308), "iteration 1:", class = "fumi_error_diverged")
   real <- visit
   on.exit(utils::assignInNamespace("visit", real, "fumi"))
-  for (at in c(3, 161)) {                       # in an iteration, and in the last of 160, which visits all
+  # in an iteration, and in the last of 160, which visits all
+  for (at in c(3, 161)) {
     n <- 0
     utils::assignInNamespace("visit", function(...) {
       out <- real(...)
       if ((n <<- n + 1) == at) out$negative$status <- "nonfinite"
       out
     }, "fumi")
-    expect_error(online(b, batch = 50), paste0("iteration ", at - 1, ":"), class = "fumi_error_diverged")
+    expect_error(online(b, batch = 50), paste0("iteration ", at - 1, ":"),
+                 class = "fumi_error_diverged")
   }
 })
 

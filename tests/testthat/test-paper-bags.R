@@ -1,39 +1,45 @@
 test_that("bags are drawn as told, and no image twice", {
   set.seed(1)
-  d <- draw_bags(1:10, 101:200, n_targets = c(2, 3), positive_size = 5, n_negative = 3, negative_size = 7)
+  d <- draw_bags(1:10, 101:200, n_targets = c(2, 3), positive_size = 5, n_negative = 3,
+                 negative_size = 7)
   expect_equal(as.vector(table(d$bag)), c(5, 5, 7, 7, 7))
   expect_equal(as.vector(tapply(d$truth, d$bag, sum)), c(2, 3, 0, 0, 0))
   expect_identical(d$truth, d$image <= 10)
   expect_identical(d$label, as.integer(d$bag <= 2))
   expect_false(anyDuplicated(d$image) > 0)
-  expect_error(draw_bags(1:4, 101:200, c(2, 3), 5), "`target` must have the 5", class = "fumi_error_input")
+  expect_error(draw_bags(1:4, 101:200, c(2, 3), 5), "`target` must have the 5",
+               class = "fumi_error_input")
   expect_error(draw_bags(1:9, 101:110, c(2, 3), 5), "`other`", class = "fumi_error_input")
   expect_error(draw_bags(1:9, 101:200, 6, 5), "`n_targets`", class = "fumi_error_input")
 })
 
 # What the paper says of each experiment.
 said <- list(
-  usps = list(positive = 50, size = 4, negative = 50, negative_size = 50, targets = 50, test = 2000, test_targets = 200),
-  olivetti_eyeglasses = list(positive = 25, size = 6, negative = 15, negative_size = 6, targets = 50, test = 160,
-                             test_targets = 69),
-  olivetti_person = list(positive = 2, size = 20, negative = 3, negative_size = 60, targets = 5, test = 105,
-                         test_targets = 5))
+  usps = list(positive = 50, size = 4, negative = 50, negative_size = 50, targets = 50,
+              test = 2000, test_targets = 200),
+  olivetti_eyeglasses = list(positive = 25, size = 6, negative = 15, negative_size = 6,
+                             targets = 50, test = 160, test_targets = 69),
+  olivetti_person = list(positive = 2, size = 20, negative = 3, negative_size = 60, targets = 5,
+                         test = 105, test_targets = 5))
 
 for (name in names(said)) test_that(paste(name, "has the numbers of its protocol"), {
   p <- paper_bags(name, run = 2)
   s <- summary(p$train)
   is <- said[[name]]
-  expect_equal(table(factor(s$label, 1:0), dnn = NULL), table(factor(rep(1:0, c(is$positive, is$negative)), 1:0), dnn = NULL))
+  expect_equal(table(factor(s$label, 1:0), dnn = NULL),
+               table(factor(rep(1:0, c(is$positive, is$negative)), 1:0), dnn = NULL))
   expect_equal(unique(s$instances[s$label == 1]), is$size)
   expect_equal(unique(s$instances[s$label == 0]), is$negative_size)
   expect_equal(sum(s$targets), is$targets)
   expect_true(all((s$targets > 0) == (s$label == 1)))
-  expect_equal(c(dim(p$test)[3], sum(p$truth), length(p$index), length(p$group)), c(is$test, is$test_targets, is$test, is$test))
+  expect_equal(c(dim(p$test)[3], sum(p$truth), length(p$index), length(p$group)),
+               c(is$test, is$test_targets, is$test, is$test))
   source <- paper_source(paper_protocol(name), NULL)
   drawn <- paper_draw(paper_protocol(name), source, 2, paper_protocol(name)$units[1], 2016)
   expect_length(intersect(drawn$train$image, drawn$test), 0)
   expect_false(anyDuplicated(c(drawn$train$image, drawn$test)) > 0)
-  expect_identical(drawn$train$truth, source$is_target(paper_protocol(name)$units[1])[drawn$train$image])
+  expect_identical(drawn$train$truth,
+                   source$is_target(paper_protocol(name)$units[1])[drawn$train$image])
 })
 
 test_that("digits share their test images, and people's first images train", {
@@ -52,15 +58,19 @@ test_that("run, unit and seed decide, and nothing else", {
   set.seed(99)
   expect_identical(paper_bags("olivetti_person", run = 1, unit = 2)$train, one)
   for (other in list(list(run = 2), list(unit = 3), list(seed = 1)))
-    expect_false(identical(do.call(paper_bags, utils::modifyList(list("olivetti_person", run = 1, unit = 2), other))$train$x, one$x))
+    expect_false(identical(do.call(paper_bags,
+                                   utils::modifyList(list("olivetti_person", run = 1, unit = 2),
+                                                     other))$train$x, one$x))
 })
 
 test_that("numbers of a protocol can be changed, and others are refused", {
   expect_equal(paper_protocol("usps", n_negative = 3)$n_negative, 3)
-  expect_error(paper_protocol("usps", n_negativ = 3), "Did you mean `n_negative`", class = "fumi_error_argument")
+  expect_error(paper_protocol("usps", n_negativ = 3), "Did you mean `n_negative`",
+               class = "fumi_error_argument")
   expect_error(paper_protocol("mnist"), "`name`", class = "fumi_error_input")
   expect_error(paper_bags("usps", unit = 10), "`unit`", class = "fumi_error_input")
-  expect_output(print(paper_protocol("usps")), "50 positive bags of 4 with 1 targets, 50 negative bags of 50")
+  expect_output(print(paper_protocol("usps")),
+                "50 positive bags of 4 with 1 targets, 50 negative bags of 50")
 })
 
 test_that("the AR faces must be given", {
@@ -68,5 +78,6 @@ test_that("the AR faces must be given", {
   Sys.unsetenv("FUMI_AR_DIR")
   on.exit(if (!is.na(withr_env)) Sys.setenv(FUMI_AR_DIR = withr_env))
   expect_error(paper_bags("ar_person"), "FUMI_AR_DIR", class = "fumi_error_no_data")
-  expect_error(paper_bags("ar_person", data = list(1)), "`read_ar\\(\\)`", class = "fumi_error_type")
+  expect_error(paper_bags("ar_person", data = list(1)), "`read_ar\\(\\)`",
+               class = "fumi_error_type")
 })

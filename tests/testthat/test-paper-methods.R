@@ -4,8 +4,10 @@ test_that("settings are those that were chosen", {
     expect_equal(settings[[1]]$parameters, paper_protocol(name)$parameters)
     tuning <- paper_tuning(name)
     expect_true(all(table(tuning$method) <= 12))
-    expect_equal(as.vector(tapply(tuning$chosen, tuning$method, sum)), rep(1, length(unique(tuning$method))))
-    best <- tapply(seq_len(nrow(tuning)), tuning$method, function(i) which(tuning$chosen[i]) == which.max(tuning$mean[i]))
+    expect_equal(as.vector(tapply(tuning$chosen, tuning$method, sum)),
+                 rep(1, length(unique(tuning$method))))
+    best <- tapply(seq_len(nrow(tuning)), tuning$method,
+                   function(i) which(tuning$chosen[i]) == which.max(tuning$mean[i]))
     expect_true(all(best))
     for (s in settings) {
       expect_true(is.function(get(s$fitter)))

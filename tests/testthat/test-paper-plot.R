@@ -1,12 +1,15 @@
 small_experiment <- function(name, ...) {
   one <- list(list(method = "DL-FUMI", setting = "small", fitter = "dlfumi",
-                   parameters = list(n_target = 2, n_background = 4, control = dlfumi_control(max_iter = 3))),
-              list(method = "mi-SVM", setting = "linear", fitter = "mi_svm", parameters = list(max_iter = 2)))
+                   parameters = list(n_target = 2, n_background = 4,
+                                     control = dlfumi_control(max_iter = 3))),
+              list(method = "mi-SVM", setting = "linear", fitter = "mi_svm",
+                   parameters = list(max_iter = 2)))
   paper_experiment(name, one, runs = 1, keep_fits = TRUE, ...)
 }
 
 test_that("digits have their pictures", {
-  e <- small_experiment("usps", n_targets = rep(1, 8), n_negative = 3, negative_size = 10, n_test = 5)
+  e <- small_experiment("usps", n_targets = rep(1, 8), n_negative = 3, negative_size = 10,
+                        n_test = 5)
   atoms <- drawn(plot(e, "atoms"))
   expect_equal(atoms$n_pictures, 10 * 6)
   expect_equal(atoms$left_changed, character())
@@ -27,7 +30,8 @@ test_that("classifiers are points at their own thresholds", {
   i <- which(e$tasks$method == "mi-SVM")
   point <- hard_point(i, e)
   truth <- e$tests[[1]]$truth
-  expect_equal(c(point$fpr, point$tpr), c(mean(e$scores[[i]][!truth] > 0), mean(e$scores[[i]][truth] > 0)))
+  expect_equal(c(point$fpr, point$tpr), c(mean(e$scores[[i]][!truth] > 0),
+                                          mean(e$scores[[i]][truth] > 0)))
   drawn(plot(e, "roc"))
   expect_error(plot(e, "confusion"), class = "fumi_error_no_meaning")
   expect_error(plot(e, "roc", run = 2), class = "fumi_error_input")

@@ -3,13 +3,14 @@ made_digits <- function() {
   protocol <- paper_protocol("usps")
   protocol$units <- 0:2
   tasks <- expand.grid(unit = 0:2, run = 1:2)
-  tasks <- data.frame(run = tasks$run, unit = tasks$unit, method = "DL-FUMI", setting = "made", detector = "score", seconds = 1,
+  tasks <- data.frame(run = tasks$run, unit = tasks$unit, method = "DL-FUMI", setting = "made",
+                      detector = "score", seconds = 1,
                       center = c(0, 0, 5), scale = 1, ratio = FALSE, above = NA)
   # run 1: the third digit's scores are 5 too large throughout
   scores <- list(c(3, 0, 0), c(0, 3, 0), c(5, 5, 8), c(1, 0, 0), c(0, 1, 0), c(5, 5, 6))
   tests <- list(`run 1` = list(index = 1:3, group = 0:2), `run 2` = list(index = 1:3, group = 0:2))
-  structure(list(name = "usps", protocol = protocol, tasks = tasks, scores = scores, tests = tests, seed = 1,
-                 version = "0", date = ""), class = "paper_experiment")
+  structure(list(name = "usps", protocol = protocol, tasks = tasks, scores = scores, tests = tests,
+                 seed = 1, version = "0", date = ""), class = "paper_experiment")
 }
 
 test_that("accuracy is counted over runs, with raw scores and on one scale", {
@@ -29,12 +30,15 @@ test_that("a run that lacks a digit has no accuracy", {
 })
 
 made_detection <- function() {
-  tasks <- data.frame(run = 1:2, unit = 1L, method = "EM-DD", setting = "made", detector = "score", seconds = 1, center = 0,
-                      scale = 1, ratio = FALSE, above = NA)
-  tests <- list(list(index = 1:6, truth = c(TRUE, TRUE, FALSE, FALSE, FALSE, FALSE), group = c(1, 2, 1, 2, 3, 3)))
+  tasks <- data.frame(run = 1:2, unit = 1L, method = "EM-DD", setting = "made", detector = "score",
+                      seconds = 1, center = 0, scale = 1, ratio = FALSE, above = NA)
+  tests <- list(list(index = 1:6, truth = c(TRUE, TRUE, FALSE, FALSE, FALSE, FALSE),
+                     group = c(1, 2, 1, 2, 3, 3)))
   tests <- stats::setNames(c(tests, tests), c("run 1 unit 1", "run 2 unit 1"))
-  structure(list(name = "olivetti_eyeglasses", protocol = paper_protocol("olivetti_eyeglasses"), tasks = tasks, tests = tests,
-                 scores = list(c(6, 5, 4, 3, 2, 1), c(6, 1, 2, 3, 4, 5)), seed = 1, version = "0", date = ""), class = "paper_experiment")
+  structure(list(name = "olivetti_eyeglasses", protocol = paper_protocol("olivetti_eyeglasses"),
+                 tasks = tasks, tests = tests,
+                 scores = list(c(6, 5, 4, 3, 2, 1), c(6, 1, 2, 3, 4, 5)), seed = 1, version = "0",
+                 date = ""), class = "paper_experiment")
 }
 
 test_that("rates and AUC are means over runs, with an interval around them", {
@@ -59,7 +63,8 @@ test_that("what is kept of an experiment gives the same table", {
   expect_equal(paper_table(compact_experiment(digits)), paper_table(digits))
   detection <- made_detection()
   kept <- compact_experiment(detection)
-  expect_equal(as.vector(kept$scores[[1]]) * attr(kept$scores[[1]], "unit"), detection$scores[[1]], tolerance = 1e-7)
+  expect_equal(as.vector(kept$scores[[1]]) * attr(kept$scores[[1]], "unit"), detection$scores[[1]],
+               tolerance = 1e-7)
   expect_type(kept$scores[[2]], "integer")
   kept$scores <- lapply(kept$scores, as.vector)
   expect_equal(paper_table(kept), paper_table(detection))
@@ -69,9 +74,11 @@ test_that("stored tables have what they promise", {
   for (name in c("usps", "olivetti_eyeglasses", "olivetti_person")) {
     x <- paper_results(name)
     expect_equal(x$seed, 2016)
-    for (field in c("date", "version", "machine", "command", "rng_kind")) expect_true(length(x[[field]]) > 0)
+    for (field in c("date", "version", "machine", "command", "rng_kind"))
+      expect_true(length(x[[field]]) > 0)
     table <- paper_table(name)
-    runs <- with(if (name == "usps") x$predicted else x$tasks, tapply(run, method, function(r) length(unique(r))))
+    runs <- with(if (name == "usps") x$predicted else x$tasks,
+                 tapply(run, method, function(r) length(unique(r))))
     expect_equal(table$runs, as.vector(runs[table$method]))
     expect_gte(max(table$runs), 10)
     expect_false(is.unsorted(-(if (name == "usps") table$mean else table$AUC)))
@@ -98,7 +105,8 @@ test_that("what DL-FUMI reaches when it is told the targets has a table of its o
 # One replicate of each experiment, run anew: all methods but those that take long.
 rerun <- function(name, unit, methods) {
   x <- paper_results(name)
-  again <- Filter(function(s) s$method %in% methods && !grepl("averaged", s$setting), paper_methods(name))
+  again <- Filter(function(s) s$method %in% methods && !grepl("averaged", s$setting),
+                  paper_methods(name))
   e <- paper_experiment(name, again, runs = 1, units = unit)
   key <- function(t) paste(t$run, t$unit, t$method, t$setting, t$detector)
   at <- match(key(e$tasks), key(x$tasks))
@@ -108,7 +116,8 @@ rerun <- function(name, unit, methods) {
 
 test_that("a stored replicate of each experiment can be had again", {
   skip_on_cran()
-  rerun("usps", 3, c("DL-FUMI", "DL-FUMI, exact codes", "DL-FUMI, witnesses", "mi-SVM", "EM-DD", "DMIL", "MI-ACE"))
+  rerun("usps", 3, c("DL-FUMI", "DL-FUMI, exact codes", "DL-FUMI, witnesses", "mi-SVM", "EM-DD",
+                     "DMIL", "MI-ACE"))
   rerun("olivetti_eyeglasses", 1, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
   rerun("olivetti_person", 4, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
 })
@@ -123,5 +132,6 @@ test_that("steps have the ROC curve of their scores", {
     expect_equal(tpr_at(mil_roc(steps, truth), at), tpr_at(mil_roc(score, truth), at))
     expect_equal(as.numeric(mil_roc(steps, truth)$auc), as.numeric(mil_roc(score, truth)$auc))
   }
-  expect_identical(roc_steps(c(.1, .2, .3, .3, .5, .6), c(FALSE, FALSE, TRUE, FALSE, TRUE, TRUE)), c(0L, 0L, 1L, 1L, 2L, 2L))
+  expect_identical(roc_steps(c(.1, .2, .3, .3, .5, .6), c(FALSE, FALSE, TRUE, FALSE, TRUE, TRUE)),
+                   c(0L, 0L, 1L, 1L, 2L, 2L))
 })

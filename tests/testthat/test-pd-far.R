@@ -15,7 +15,8 @@ test_that("targets are found by the largest score of their haloes, and the other
   outside <- terra::values(d$map)[-unlist(lapply(1:3, function(i) cells_near(d$map, d$points[i, ], 2)))]
   threshold <- c(200, 170.5, 3.5)
   alarms <- vapply(threshold, function(t) sum(outside >= t), 1)
-  expect_equal(d$result$curve, data.frame(threshold = threshold, pd = 1:3 / 3, false_alarms = alarms,
+  expect_equal(d$result$curve, data.frame(threshold = threshold, pd = 1:3 / 3,
+                                          false_alarms = alarms,
                                           far = alarms / (4 * length(outside))))
   expect_equal(d$result$area, 4 * length(outside))
   expect_identical(tidy(d$result), d$result$curve)
@@ -27,7 +28,8 @@ test_that("targets are found by the largest score of their haloes, and the other
 test_that("ties, missing scores and targets without a score count as they should", {
   map <- small_cube(rows = 1, columns = 10, bands = 1, values = c(5, NA, 5, 5, 1, 1, 1, Inf, 1, 2))
   points <- cbind(c(101, 107, 119), 51)
-  expect_warning(r <- pd_far(map, rbind(points, c(103, 51)), 0), "not found: 4", class = "fumi_warning_points")
+  expect_warning(r <- pd_far(map, rbind(points, c(103, 51)), 0), "not found: 4",
+                 class = "fumi_warning_points")
   expect_identical(r$curve$threshold, c(5, 2))
   expect_identical(r$curve$pd, c(.5, .75))
   # Outside: 5, 1, 1, 1, 1; the infinite one and those of the targets do not count.

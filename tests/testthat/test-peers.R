@@ -1,5 +1,5 @@
-# Every row of the table of peers in vignette("coming-from") says something of this package: here it is done. A row is a
-# line of inst/extdata/peers.csv and a test of its name.
+# Every row of the table of peers in vignette("coming-from") says something of this package: here
+# it is done. A row is a line of inst/extdata/peers.csv and a test of its name.
 
 peer <- local({
   set.seed(1)
@@ -15,7 +15,8 @@ peer <- local({
 # Of each method, made when first looked at.
 delayedAssign("fits", {
   set.seed(2)
-  lapply(mil_methods, function(fit) suppressWarnings(fit(mi(label, bag) ~ a + b + c, data = peer$d)))
+  lapply(mil_methods, function(fit) suppressWarnings(fit(mi(label, bag) ~ a + b + c,
+                                                         data = peer$d)))
 })
 
 on_nothing <- function(code) {
@@ -28,11 +29,14 @@ test_that("peer table: data in", {
   rows <- split(seq_along(peer$bag), peer$bag)
   images <- array(t(peer$x), c(2, 3, 36))
   plain <- unname(peer$x)
-  expect_identical(bags(as.data.frame(peer$x), peer$bag, peer$label), bags(peer$x, peer$bag, peer$label))
+  expect_identical(bags(as.data.frame(peer$x), peer$bag, peer$label),
+                   bags(peer$x, peer$bag, peer$label))
   expect_identical(bags(peer$d, bag = "bag", label = "label"), bags(peer$x, peer$bag, peer$label))
   expect_identical(bags(mi(label, bag) ~ ., peer$d), bags(peer$x, peer$bag, peer$label))
-  expect_identical(bags(lapply(rows, function(i) plain[i, ]), peer$label), bags(plain, peer$bag, peer$label))
-  expect_identical(bags(images, peer$bag, peer$label), bags(plain, peer$bag, peer$label, image_dim = c(2, 3)))
+  expect_identical(bags(lapply(rows, function(i) plain[i, ]), peer$label),
+                   bags(plain, peer$bag, peer$label))
+  expect_identical(bags(images, peer$bag, peer$label),
+                   bags(plain, peer$bag, peer$label, image_dim = c(2, 3)))
 })
 
 test_that("peer table: formula", {
@@ -94,7 +98,8 @@ test_that("peer table: probabilities", {
 
 test_that("peer table: cross-validation", {
   folds <- rep(1:2, 6)
-  tuned <- mil_tune(peer$b, mi_svm, data.frame(kernel = c("linear", "rbf"), cost = c(1, 2)), folds = folds)
+  tuned <- mil_tune(peer$b, mi_svm, data.frame(kernel = c("linear", "rbf"), cost = c(1, 2)),
+                    folds = folds)
   expect_equal(nrow(tuned$results), 2)
   expect_equal(tuned$results$failed, c(0, 0))
   expect_equal(nrow(mil_cv(peer$b, sil, folds = folds)), 2)
@@ -111,7 +116,8 @@ test_that("peer table: needs from elsewhere", {
   about <- utils::packageDescription("fumi")
   expect_null(about$SystemRequirements)
   expect_null(about$Additional_repositories)
-  expect_no_match(about$Imports, "gurobi|cplex|mosek|reticulate|tensorflow|torch", ignore.case = TRUE)
+  expect_no_match(about$Imports, "gurobi|cplex|mosek|reticulate|tensorflow|torch",
+                  ignore.case = TRUE)
 })
 
 test_that("peer table: plots", {
@@ -167,11 +173,13 @@ test_that("peer table: sparse matrices", {
   skip_if_not_installed("Matrix")
   sparse <- Matrix::Matrix(diag(100), sparse = TRUE)
   b <- bags(sparse, rep(1:50, 2), rep(0:1, 25))
-  expect_equal(predict(sil(b), sparse)$.score, predict(sil(bags(diag(100), rep(1:50, 2), rep(0:1, 25))), diag(100))$.score)
+  expect_equal(predict(sil(b), sparse)$.score,
+               predict(sil(bags(diag(100), rep(1:50, 2), rep(0:1, 25))), diag(100))$.score)
 })
 
 test_that("peer table: missing values", {
-  expect_error(bags(replace(peer$x, 38, NA), peer$bag, peer$label), "instance 2, feature b", class = "fumi_error_nonfinite")
+  expect_error(bags(replace(peer$x, 38, NA), peer$bag, peer$label), "instance 2, feature b",
+               class = "fumi_error_nonfinite")
 })
 
 test_that("peer table: model on disk", {
@@ -180,7 +188,8 @@ test_that("peer table: model on disk", {
   mil_save(peer$fit, file)
   kept <- mil_load(file)
   expect_equal(predict(kept, peer$b), predict(peer$fit, peer$b))
-  parts <- rapply(unclass(kept), function(part) !is.function(part) && !inherits(part, "bags"), how = "unlist")
+  parts <- rapply(unclass(kept), function(part) !is.function(part) && !inherits(part, "bags"),
+                  how = "unlist")
   expect_true(all(parts))
 })
 
@@ -209,7 +218,8 @@ test_that("peer table: non-negative", {
 
 test_that("peer table: known instances", {
   prior <- ifelse(seq_along(peer$bag) == 1, 0, NA)
-  fit <- dlfumi(peer$b, n_target = 1, n_background = 2, instance_prior = prior, bag_weights = rep(2, length(peer$b)))
+  fit <- dlfumi(peer$b, n_target = 1, n_background = 2, instance_prior = prior,
+                bag_weights = rep(2, length(peer$b)))
   expect_identical(fit$prob_target[1], 0)
 })
 
@@ -221,7 +231,8 @@ test_that("peer table: more than memory", {
 })
 
 test_that("peer table: files", {
-  for (extension in c("csv", "svm", "arff", if (requireNamespace("R.matlab", quietly = TRUE)) "mat")) {
+  for (extension in c("csv", "svm", "arff", if (requireNamespace("R.matlab",
+                                                                 quietly = TRUE)) "mat")) {
     file <- tempfile(fileext = paste0(".", extension))
     write_bags(peer$b, file)
     expect_equal(unname(as.matrix(read_bags(file))), unname(as.matrix(peer$b)))

@@ -24,15 +24,18 @@ test_that("a grid puts all cells on one page, each group on rows of its own", {
     draw_picture(1:4, c(2, 2))
     at <<- rbind(at, par("fig")[c(1, 4)])
   }
-  expect_length(drawn(picture_grid(rep(c("a", "b"), c(2, 7)), rep(list(cell), 9), n_col = 3))$pictures, 9)
+  expect_length(drawn(picture_grid(rep(c("a", "b"), c(2, 7)), rep(list(cell), 9),
+                                   n_col = 3))$pictures, 9)
   expect_equal(match(at[, 1], sort(unique(at[, 1]))), c(1, 2, 1, 2, 3, 1, 2, 3, 1))
-  expect_equal(match(at[, 2], sort(unique(at[, 2]), decreasing = TRUE)), c(1, 1, 2, 2, 2, 3, 3, 3, 4))
+  expect_equal(match(at[, 2], sort(unique(at[, 2]), decreasing = TRUE)),
+               c(1, 1, 2, 2, 2, 3, 3, 3, 4))
 })
 
 test_that("a grid puts the graphical parameters back, also after an error", {
   cell <- function() draw_picture(1:4, c(2, 2))
   expect_identical(drawn(picture_grid(1:3, rep(list(cell), 3)))$left_changed, character())
-  expect_identical(drawn(picture_grid(1:3, rep(list(cell), 3), main = "all"))$left_changed, character())
+  expect_identical(drawn(picture_grid(1:3, rep(list(cell), 3), main = "all"))$left_changed,
+                   character())
   failing <- list(cell, function() stop("no"))
   expect_identical(drawn(try(picture_grid(1:2, failing), silent = TRUE))$left_changed, character())
   expect_true("all" %in% drawn(picture_grid(1, list(cell), main = "all"))$text)
@@ -50,6 +53,7 @@ test_that("a user's own layout survives a grid", {
 
 test_that("curves are drawn for any number of features and atoms", {
   for (size in list(c(1, 1), c(1, 5), c(10, 1), c(10, 30)))
-    expect_identical(drawn(draw_feature_curves(matrix(0, size[1], size[2]), "red", "curves"))$text[1], "curves",
+    expect_identical(drawn(draw_feature_curves(matrix(0, size[1], size[2]), "red",
+                                               "curves"))$text[1], "curves",
                      info = paste(size, collapse = " x "))
 })

@@ -23,7 +23,8 @@ test_that("atoms of images are pictures, target atoms first", {
   fit <- fit_to(images(), 2, 3)
   page <- drawn(plot(fit))
   expect_identical(page$n_pictures, 5L)
-  expect_identical(page$text, c("target 1", "target 2", "background 1", "background 2", "background 3"))
+  expect_identical(page$text, c("target 1", "target 2", "background 1", "background 2",
+                                "background 3"))
   expect_clean(page, fit)
 })
 
@@ -51,7 +52,8 @@ test_that("atoms of vectors are curves, for one feature too", {
 
 test_that("the objective is drawn for one iteration, many, and many starts", {
   b <- vectors()
-  for (fit in list(fit_to(b, max_iter = 1), fit_to(b, max_iter = 5), fit_to(b, n_start = 3, max_iter = 3))) {
+  for (fit in list(fit_to(b, max_iter = 1), fit_to(b, max_iter = 5),
+                   fit_to(b, n_start = 3, max_iter = 3))) {
     page <- drawn(plot(fit, "objective"))
     # One thin line a start, and the best one over them.
     expect_identical(sum(page$calls == "C_plotXY"), length(fit$starts) + 2L)
@@ -106,14 +108,18 @@ test_that("bad arguments are refused by name, and as errors of plot()", {
   expect_error(drawn(plot(fit, "atom")), "`what`", class = "fumi_error_input")
   expect_error(drawn(plot(fit, "atoms", colour = 2)), "`colour`", class = "fumi_error_argument")
   for (new_data in list(NULL, as.matrix(b)))
-    expect_error(drawn(plot(fit, "bag", new_data = new_data)), "`new_data`", class = "fumi_error_no_data")
+    expect_error(drawn(plot(fit, "bag", new_data = new_data)), "`new_data`",
+                 class = "fumi_error_no_data")
   for (bag in list(99, "x", NA))
-    expect_error(drawn(plot(fit, "bag", new_data = b, bag = bag)), "`bag`", class = "fumi_error_subscript", info = bag)
+    expect_error(drawn(plot(fit, "bag", new_data = b, bag = bag)), "`bag`",
+                 class = "fumi_error_subscript", info = bag)
   for (bag in list(1:2, 0))
-    expect_error(drawn(plot(fit, "bag", new_data = b, bag = bag)), "`bag`", class = "fumi_error_input")
+    expect_error(drawn(plot(fit, "bag", new_data = b, bag = bag)), "`bag`",
+                 class = "fumi_error_input")
   e <- rlang::catch_cnd(drawn(plot(fit, "bag")), "error")
   expect_identical(deparse(as.list(conditionCall(e))[[1]]), "plot")
-  expect_s3_class(rlang::catch_cnd(drawn(plot(fit, "bag", new_data = b, type = "class")), "error"), "fumi_error")
+  expect_s3_class(rlang::catch_cnd(drawn(plot(fit, "bag", new_data = b, type = "class")), "error"),
+                  "fumi_error")
 })
 
 # ---- bags --------------------------------------------------------------------
@@ -145,5 +151,6 @@ test_that("bad arguments of plot.bags() are refused by name", {
   expect_error(drawn(plot(b, n_bags = 0)), "`n_bags`", class = "fumi_error_input")
   expect_error(drawn(plot(b, n_instances = 1.5)), "`n_instances`", class = "fumi_error_input")
   expect_error(drawn(plot(b, bags = 3)), "`bags`", class = "fumi_error_argument")
-  for (none in list(b[0], vectors()[0])) expect_error(drawn(plot(none)), "`x`", class = "fumi_error_empty")
+  for (none in list(b[0], vectors()[0]))
+    expect_error(drawn(plot(none)), "`x`", class = "fumi_error_empty")
 })

@@ -5,7 +5,8 @@ test_that("pools are what they are called, bag by bag as they first appear", {
   expect_identical(pool_bags(score, bag), c(b = 0.3, a = 0.8, c = 0.5))
   expect_identical(pool_bags(score, bag, "max"), pool_bags(score, bag))
   expect_equal(pool_bags(score, bag, "mean"), c(b = 0.2, a = 0.5, c = 0.5))
-  expect_equal(pool_bags(score, bag, "lse"), c(b = log((exp(.1) + exp(.3)) / 2), a = log((exp(.8) + exp(.2)) / 2), c = .5))
+  expect_equal(pool_bags(score, bag, "lse"), c(b = log((exp(.1) + exp(.3)) / 2),
+                                               a = log((exp(.8) + exp(.2)) / 2), c = .5))
   expect_equal(pool_bags(score, bag, "noisy-or"), c(b = 1 - .9 * .7, a = 1 - .2 * .8, c = .5))
   expect_equal(pool_bags(score, bag, "top"), pool_bags(score, bag, "max"))
   set.seed(1)
@@ -16,7 +17,8 @@ test_that("pools are what they are called, bag by bag as they first appear", {
 test_that("the order of instances changes only the order of the bags", {
   o <- c(5, 2, 4, 1, 3)
   for (pool in c("max", "mean", "lse", "noisy-or", "top"))
-    expect_equal(pool_bags(score[o], bag[o], pool)[c("b", "a", "c")], pool_bags(score, bag, pool), info = pool)
+    expect_equal(pool_bags(score[o], bag[o], pool)[c("b", "a", "c")], pool_bags(score, bag, pool),
+                 info = pool)
 })
 
 test_that("ids may be numbers or factors, whose unused levels give no bag", {
@@ -36,7 +38,8 @@ test_that("nothing overflows or loses digits", {
 
 test_that("a missing score makes its bag missing, and no other", {
   for (pool in c("max", "mean", "lse", "noisy-or", "top"))
-    expect_identical(is.na(pool_bags(c(NA, .5, .2), c("a", "a", "b"), pool)), c(a = TRUE, b = FALSE), info = pool)
+    expect_identical(is.na(pool_bags(c(NA, .5, .2), c("a", "a", "b"), pool)),
+                     c(a = TRUE, b = FALSE), info = pool)
 })
 
 test_that("bad input is refused by name", {

@@ -28,16 +28,19 @@ test_that("the map goes to a file with all its digits, and no half file remains"
   on.exit(unlink(file))
   map <- predict_raster(s$fit, s$cube, file, rows = 5)
   again <- terra::rast(file)
-  expect_equal(terra::values(again)[-s$missing], predict(s$fit, s$values[-s$missing, ])$.score, tolerance = 1e-12)
+  expect_equal(terra::values(again)[-s$missing], predict(s$fit, s$values[-s$missing, ])$.score,
+               tolerance = 1e-12)
   expect_true(terra::compareGeom(again, s$cube, lyrs = FALSE))
   expect_error(predict_raster(s$fit, s$cube, file), "`filename`", class = "fumi_error_file")
-  expect_error(predict_raster(s$fit, again, file, overwrite = TRUE), "`filename`", class = "fumi_error_file")
+  expect_error(predict_raster(s$fit, again, file, overwrite = TRUE), "`filename`",
+               class = "fumi_error_file")
   expect_silent(predict_raster(s$fit, s$cube, file, overwrite = TRUE))
   half <- tempfile(fileext = ".tif")
   values <- s$values
   values[150, 1] <- 1e308
   terra::values(s$cube) <- values
-  expect_error(predict_raster(s$fit, s$cube, half, rows = 2), "`new_data`", class = "fumi_error_scale")
+  expect_error(predict_raster(s$fit, s$cube, half, rows = 2), "`new_data`",
+               class = "fumi_error_scale")
   expect_false(file.exists(half))
 })
 
@@ -45,7 +48,8 @@ test_that("classes, probabilities and codes are maps too", {
   s <- scored_cube()
   inside <- s$values[-s$missing, ]
   prob <- terra::values(predict_raster(s$fit, s$cube, type = "prob"))
-  expect_equal(prob[-s$missing, "prob"], predict(s$fit, inside, "prob")$.pred_1, tolerance = 1e-12, ignore_attr = TRUE)
+  expect_equal(prob[-s$missing, "prob"], predict(s$fit, inside, "prob")$.pred_1, tolerance = 1e-12,
+               ignore_attr = TRUE)
   file <- tempfile(fileext = ".tif")
   on.exit(unlink(file))
   expect_silent(class <- predict_raster(s$fit, s$cube, file, type = "class", threshold = 2))
@@ -54,18 +58,22 @@ test_that("classes, probabilities and codes are maps too", {
   expect_identical(as.character(terra::levels(class)[[1]]$class), c("0", "1"))
   codes <- predict_raster(s$fit, s$cube, type = "codes", rows = 4)
   expect_identical(names(codes), c("target1", "background1", "background2"))
-  expect_equal(terra::values(codes)[-s$missing, ], predict(s$fit, inside, "codes"), tolerance = 1e-12)
+  expect_equal(terra::values(codes)[-s$missing, ], predict(s$fit, inside, "codes"),
+               tolerance = 1e-12)
   subace <- predict_raster(s$fit, s$cube, detector = "subace", background = inside, rows = 4)
   expect_equal(terra::values(subace)[-s$missing],
-               predict(s$fit, inside, detector = "subace", background = inside)$.score, tolerance = 1e-12)
+               predict(s$fit, inside, detector = "subace", background = inside)$.score,
+               tolerance = 1e-12)
 })
 
 test_that("layers are matched by name, and mistakes come before a file is begun", {
   s <- scored_cube()
-  expect_equal(terra::values(predict_raster(s$fit, s$cube[[4:1]])), terra::values(predict_raster(s$fit, s$cube)))
+  expect_equal(terra::values(predict_raster(s$fit, s$cube[[4:1]])),
+               terra::values(predict_raster(s$fit, s$cube)))
   file <- tempfile(fileext = ".tif")
   expect_error(predict_raster(s$fit, s$cube[[1:3]], file), "band4", class = "fumi_error_column")
-  expect_error(predict_raster(s$fit, s$cube, file, colour = 1), "`colour`", class = "fumi_error_argument")
+  expect_error(predict_raster(s$fit, s$cube, file, colour = 1), "`colour`",
+               class = "fumi_error_argument")
   expect_false(file.exists(file))
   expect_error(predict_raster(s$fit, s$values), "`new_data`", class = "fumi_error_type")
   expect_error(predict_raster(s$fit, s$cube, 1), "`filename`", class = "fumi_error_file")

@@ -61,25 +61,30 @@ test_that("shuffled instances get their own scores", {
     expect_equal(again[[2]], by_bag[[2]][match(again$.bag, by_bag$.bag)], tolerance = 1e-12)
   }
   for (type in c("codes", "reconstruction"))
-    expect_equal(predict(fit, shuffled, type), predict(fit, bags_of(d), type)[o, ], tolerance = 1e-12)
+    expect_equal(predict(fit, shuffled, type), predict(fit, bags_of(d), type)[o, ],
+                 tolerance = 1e-12)
 })
 
 test_that("an instance is scored alone as in company", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   all <- predict(fit, d$x)$.score
-  expect_equal(vapply(1:32, function(i) predict(fit, d$x[i, , drop = FALSE])$.score, 0), all, tolerance = 1e-12)
+  expect_equal(vapply(1:32, function(i) predict(fit, d$x[i, , drop = FALSE])$.score, 0), all,
+               tolerance = 1e-12)
 })
 
 test_that("no rows give an answer of length 0 and of the right type", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d), keep_background = TRUE)
-  for (none in list(d$x[0, ], data.frame(d$x)[0, ], bags_of(d)[0])) for (level in c("instance", "bag")) {
+  for (none in list(d$x[0, ], data.frame(d$x)[0, ], bags_of(d)[0]))
+    for (level in c("instance", "bag")) {
     rows <- data.frame(.bag = character())
     if (level == "instance") rows$.instance <- integer()
     expect_identical(predict(fit, none, level = level), cbind(rows, .score = numeric()))
-    expect_identical(predict(fit, none, "prob", level = level), cbind(rows, .pred_no = numeric(), .pred_yes = numeric()))
-    expect_identical(predict(fit, none, "class", level = level)$.pred_class, factor(character(), c("no", "yes")))
+    expect_identical(predict(fit, none, "prob", level = level),
+                     cbind(rows, .pred_no = numeric(), .pred_yes = numeric()))
+    expect_identical(predict(fit, none, "class", level = level)$.pred_class,
+                     factor(character(), c("no", "yes")))
   }
   expect_identical(dim(predict(fit, d$x[0, ], "codes")), c(0L, 3L))
   expect_identical(dim(predict(fit, d$x[0, ], "reconstruction")), c(0L, 6L))
@@ -91,7 +96,8 @@ test_that("codes and reconstruction are matrices with names, and belong together
   b <- bags_of(d)
   fit <- fit_to(b, n_target = 2)
   codes <- predict(fit, b, "codes")
-  expect_identical(dimnames(codes), list(NULL, c("target1", "target2", "background1", "background2")))
+  expect_identical(dimnames(codes), list(NULL, c("target1", "target2", "background1",
+                                                 "background2")))
   made <- predict(fit, b, "reconstruction")
   expect_identical(dimnames(made), list(NULL, letters[1:6]))
   expect_equal(made, codes %*% coef(fit) * sqrt(rowSums(d$x^2)))
@@ -111,7 +117,8 @@ test_that("a score is the confidence of eq. 7, by hand from the codes", {
     background <- rowSums((x - codes[, 2:3] %*% coef(fit, "background"))^2)
     e <- 1e-12 * rowSums(x^2)
     expect_equal(predict(fit, b)$.score, (background + e) / (full + e), tolerance = 1e-8)
-    expect_equal(predict(fit, b, "weight")$.weight, 1 - exp(-fit$beta * background), tolerance = 1e-8)
+    expect_equal(predict(fit, b, "weight")$.weight, 1 - exp(-fit$beta * background),
+                 tolerance = 1e-8)
   }
 })
 
@@ -119,7 +126,8 @@ test_that("with instances brought to norm 1, their length changes nothing", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   expect_equal(predict(fit, d$x * 1e6)$.score, predict(fit, d$x)$.score, tolerance = 1e-8)
-  expect_equal(predict(fit, d$x * 100, "reconstruction"), 100 * predict(fit, d$x, "reconstruction"), tolerance = 1e-8)
+  expect_equal(predict(fit, d$x * 100, "reconstruction"),
+               100 * predict(fit, d$x, "reconstruction"), tolerance = 1e-8)
 })
 
 # ---- levels, pools, classes ----------------------------------------------------
@@ -132,7 +140,8 @@ test_that("bag scores are pooled instance scores, for every pool", {
     p <- predict(fit, bags_of(d), level = "bag", pool = pool)
     expect_identical(setNames(p$.score, p$.bag), pool_bags(score, d$id, pool), info = pool)
   }
-  expect_identical(predict(fit, bags_of(d), level = "bag"), predict(fit, bags_of(d), level = "bag", pool = "max"))
+  expect_identical(predict(fit, bags_of(d), level = "bag"),
+                   predict(fit, bags_of(d), level = "bag", pool = "max"))
   prob <- predict(fit, d$x, "prob")$.pred_yes
   p <- predict(fit, bags_of(d), "prob", level = "bag", pool = "noisy-or")
   expect_identical(setNames(p$.pred_yes, p$.bag), pool_bags(prob, d$id, "noisy-or"))
@@ -143,23 +152,28 @@ test_that("bag scores are pooled instance scores, for every pool", {
     expect_equal(predict(fit, bags_of(d), "prob", level = "bag", pool = pool)$.pred_yes,
                  plogis(curve$intercept + curve$slope * log(score)), info = pool)
   }
-  expect_error(predict(fit, bags_of(d), "weight", level = "bag"), "`level`", class = "fumi_error_input")
-  expect_error(predict(fit, bags_of(d), level = "bag", pool = "noisy-or"), class = "fumi_error_pool")
+  expect_error(predict(fit, bags_of(d), "weight", level = "bag"), "`level`",
+               class = "fumi_error_input")
+  expect_error(predict(fit, bags_of(d), level = "bag", pool = "noisy-or"),
+               class = "fumi_error_pool")
   for (level in c("bag", "instance"))
-    expect_error(predict(fit, bags_of(d), level = level, pool = "median"), "`pool`", class = "fumi_error_input")
+    expect_error(predict(fit, bags_of(d), level = level, pool = "median"), "`pool`",
+                 class = "fumi_error_input")
 })
 
 test_that("bag ids are needed for bags, and are written as bags() writes them", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   expect_error(predict(fit, d$x, level = "bag"), "`bag`", class = "fumi_error_no_bag")
-  expect_error(predict(fit, d$x, level = "bag", bag = c(NA, d$id[-1])), "`bag`", class = "fumi_error")
+  expect_error(predict(fit, d$x, level = "bag", bag = c(NA, d$id[-1])), "`bag`",
+               class = "fumi_error")
   expect_error(predict(fit, d$x, bag = 1:3), "`bag`", class = "fumi_error_input")
   expect_error(predict(fit, data.frame(d$x), bag = "nope"), "`bag`", class = "fumi_error")
   expect_error(predict(fit, bags_of(d), bag = d$id), "`bag`", class = "fumi_error")
   number <- rep(c(1e5, 1), each = 16)
   expect_identical(predict(fit, d$x, level = "bag", bag = number)$.bag, bags(d$x, number, 0:1)$ids)
-  expect_identical(predict(fit, d$x, level = "bag", bag = factor(rep(c("z", "a"), 16)))$.bag, c("z", "a"))
+  expect_identical(predict(fit, d$x, level = "bag", bag = factor(rep(c("z", "a"), 16)))$.bag,
+                   c("z", "a"))
 })
 
 test_that("classes are the user's own, on the sides of the threshold", {
@@ -169,7 +183,8 @@ test_that("classes are the user's own, on the sides of the threshold", {
   for (level in c("instance", "bag")) {
     score <- predict(fit, b, level = level)$.score
     class <- predict(fit, b, "class", level = level)$.pred_class
-    expect_identical(class, factor(ifelse(score > fit$calibration$bag$max$threshold, "yes", "no"), c("no", "yes")))
+    expect_identical(class, factor(ifelse(score > fit$calibration$bag$max$threshold, "yes", "no"),
+                                   c("no", "yes")))
     at <- sort(score)[3]
     moved <- predict(fit, b, "class", level = level, threshold = at)$.pred_class
     expect_identical(moved, factor(ifelse(score > at, "yes", "no"), c("no", "yes")))
@@ -188,13 +203,17 @@ test_that("a threshold is not used for scores that it was not chosen on", {
   d <- eight_bags()
   b <- bags_of(d)
   fit <- fit_to(b, keep_background = TRUE)
-  expect_error(predict(fit, b, "class", coding = "separate"), "`threshold`", class = "fumi_error_no_threshold")
-  expect_error(predict(fit, b, "class", detector = "subace"), "`threshold`", class = "fumi_error_no_threshold")
+  expect_error(predict(fit, b, "class", coding = "separate"), "`threshold`",
+               class = "fumi_error_no_threshold")
+  expect_error(predict(fit, b, "class", detector = "subace"), "`threshold`",
+               class = "fumi_error_no_threshold")
   expect_identical(predict(fit, b, "class", coding = "separate", threshold = 0)$.pred_class,
                    factor(rep("yes", 32), c("no", "yes")))
-  expect_identical(predict(fit, b, "class", detector = "confidence", coding = "joint"), predict(fit, b, "class"))
+  expect_identical(predict(fit, b, "class", detector = "confidence", coding = "joint"),
+                   predict(fit, b, "class"))
   for (threshold in list(NA, "a", c(1, 2), Inf))
-    expect_error(predict(fit, b, "class", threshold = threshold), "`threshold`", class = "fumi_error_input")
+    expect_error(predict(fit, b, "class", threshold = threshold), "`threshold`",
+                 class = "fumi_error_input")
 })
 
 # ---- options of DL-FUMI ----------------------------------------------------------
@@ -207,23 +226,30 @@ test_that("separate coding codes on background atoms alone", {
   separate <- predict(fit, d$x, coding = "separate")$.score
   expect_false(isTRUE(all.equal(separate, joint)))
   expect_true(all(separate <= joint + 1e-8))
-  expect_false(identical(predict(fit, d$x, "weight", coding = "separate"), predict(fit, d$x, "weight")))
-  expect_error(predict(fit, d$x, "prob", coding = "separate"), "`type`", class = "fumi_error_no_threshold")
+  expect_false(identical(predict(fit, d$x, "weight", coding = "separate"),
+                         predict(fit, d$x, "weight")))
+  expect_error(predict(fit, d$x, "prob", coding = "separate"), "`type`",
+               class = "fumi_error_no_threshold")
   expect_error(predict(fit, d$x, coding = "both"), "`coding`", class = "fumi_error_input")
-  expect_error(predict(fit, d$x, "codes", coding = "joint"), "`coding`", class = "fumi_error_argument")
+  expect_error(predict(fit, d$x, "codes", coding = "joint"), "`coding`",
+               class = "fumi_error_argument")
 })
 
 test_that("many coding steps come near the codes to convergence, few do not", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   exact <- predict(fit, d$x, "codes")
-  error <- vapply(c(1, 10, 2000), function(n) max(abs(predict(fit, d$x, "codes", coding_steps = n) - exact)), 0)
+  error <- vapply(c(1, 10, 2000), function(n) max(abs(predict(fit, d$x, "codes",
+                                                              coding_steps = n) - exact)), 0)
   expect_true(all(diff(error) < 0))
   expect_lt(error[3], 1e-6)
-  expect_equal(predict(fit, d$x, coding_steps = 2000)$.score, predict(fit, d$x)$.score, tolerance = 1e-4)
-  expect_equal(predict(fit, d$x, "weight", coding_steps = 2000)$.weight, predict(fit, d$x, "weight")$.weight, tolerance = 1e-4)
+  expect_equal(predict(fit, d$x, coding_steps = 2000)$.score, predict(fit, d$x)$.score,
+               tolerance = 1e-4)
+  expect_equal(predict(fit, d$x, "weight", coding_steps = 2000)$.weight,
+               predict(fit, d$x, "weight")$.weight, tolerance = 1e-4)
   for (n in list(0, 1.5, NA, "a")) for (type in c("score", "weight", "codes"))
-    expect_error(predict(fit, d$x, type, coding_steps = n), "`coding_steps`", class = "fumi_error_input")
+    expect_error(predict(fit, d$x, type, coding_steps = n), "`coding_steps`",
+                 class = "fumi_error_input")
 })
 
 test_that("the detector subace takes its background from the fit or from the user", {
@@ -232,18 +258,26 @@ test_that("the detector subace takes its background from the fit or from the use
   fit <- fit_to(b, keep_background = TRUE)
   kept <- predict(fit, b, detector = "subace")$.score
   unit <- d$x / sqrt(rowSums(d$x^2))
-  expect_equal(kept, sub_ace(unname(unit), t(unname(coef(fit, "target"))), unname(unit[17:32, ])), tolerance = 1e-10)
+  expect_equal(kept, sub_ace(unname(unit), t(unname(coef(fit, "target"))), unname(unit[17:32, ])),
+               tolerance = 1e-10)
   plain <- fit_to(b)
   expect_null(plain$background)
-  expect_error(predict(plain, b, detector = "subace"), "`background`", class = "fumi_error_no_background")
-  expect_equal(predict(plain, b, detector = "subace", background = d$x[17:32, ])$.score, kept, tolerance = 1e-10)
-  expect_equal(predict(plain, b, detector = "subace", background = d$x[17:32, 6:1])$.score, kept, tolerance = 1e-10)
-  expect_equal(predict(plain, b, detector = "subace", background = background_stats(unit[17:32, ]))$.score, kept,
+  expect_error(predict(plain, b, detector = "subace"), "`background`",
+               class = "fumi_error_no_background")
+  expect_equal(predict(plain, b, detector = "subace", background = d$x[17:32, ])$.score, kept,
+               tolerance = 1e-10)
+  expect_equal(predict(plain, b, detector = "subace", background = d$x[17:32, 6:1])$.score, kept,
+               tolerance = 1e-10)
+  expect_equal(predict(plain, b, detector = "subace",
+                       background = background_stats(unit[17:32, ]))$.score, kept,
                tolerance = 1e-10)
   # Bags give their negative bags, as in sub_ace().
-  expect_equal(predict(plain, b, detector = "subace", background = b)$.score, kept, tolerance = 1e-10)
-  expect_identical(predict(plain, b, detector = "subace", background = d$x[17:32, ], level = "bag")$.score,
-                   unname(pool_bags(predict(plain, b, detector = "subace", background = d$x[17:32, ])$.score, d$id)))
+  expect_equal(predict(plain, b, detector = "subace", background = b)$.score, kept,
+               tolerance = 1e-10)
+  expect_identical(predict(plain, b, detector = "subace", background = d$x[17:32, ],
+                           level = "bag")$.score,
+                   unname(pool_bags(predict(plain, b, detector = "subace",
+                                            background = d$x[17:32, ])$.score, d$id)))
 })
 
 test_that("a background that does not fit is refused by its own name", {
@@ -295,7 +329,8 @@ test_that("instances at the ends of the range of doubles get a score or are refu
     for (size in c(1e-310, 5e-324, 1e200, 1e308)) {
       p <- tryCatch(predict(fit, matrix(size, 1, 6))$.score, error = identity)
       if (inherits(p, "error")) expect_s3_class(p, "fumi_error_scale")
-      else expect_true(is.finite(p) && (isTRUE(all.equal(p, direction, tolerance = 1e-6)) || size < 1e-300),
+      else expect_true(is.finite(p) && (isTRUE(all.equal(p, direction, tolerance = 1e-6)) ||
+                                        size < 1e-300),
                        info = paste(normalize, size))
     }
   }
@@ -315,7 +350,8 @@ test_that("unknown arguments are refused, with the nearest one suggested, as err
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   for (type in c("score", "prob", "weight", "codes", "reconstruction", "class"))
-    expect_error(predict(fit, d$x, type, newdata = 1), "Did you mean `new_data`", class = "fumi_error_argument", info = type)
+    expect_error(predict(fit, d$x, type, newdata = 1), "Did you mean `new_data`",
+                 class = "fumi_error_argument", info = type)
   expect_error(predict(fit, newdata = d$x), "`newdata`", class = "fumi_error")
   expect_error(predict(fit, d$x, levels = "bag"), "`level`", class = "fumi_error_argument")
   e <- rlang::catch_cnd(predict(fit, d$x, newdata = 1), "error")

@@ -49,7 +49,8 @@ test_that("a bar changes nothing in a fit, whatever the number of starts", {
   eager({
     suppressMessages(capture.output(type = "message", {
       for (n_start in 1:2)
-        expect_identical(bags_and_fit(progress = TRUE, n_start = n_start), bags_and_fit(progress = FALSE, n_start = n_start))
+        expect_identical(bags_and_fit(progress = TRUE, n_start = n_start),
+                         bags_and_fit(progress = FALSE, n_start = n_start))
     }))
   })
 })
@@ -57,11 +58,13 @@ test_that("a bar changes nothing in a fit, whatever the number of starts", {
 test_that("the core reports each iteration with its objective", {
   set.seed(1)
   b <- sim_bags(n_bags = 4, bag_size = 3, n_features = 4)
-  spec <- list(n_target = 1L, n_background = 2L, lambda = .001, beta = 30, gamma = .001, psi = 1, normalize = "unit",
-               n_start = 1L, control = dlfumi_control(max_iter = 3))
-  start <- dlfumi_starts(b, instance_scale(b$x, "unit"), spec, "paper", call = rlang::current_env())[[1]]
+  spec <- list(n_target = 1L, n_background = 2L, lambda = .001, beta = 30, gamma = .001, psi = 1,
+               normalize = "unit", n_start = 1L, control = dlfumi_control(max_iter = 3))
+  start <- dlfumi_starts(b, instance_scale(b$x, "unit"), spec, "paper",
+                         call = rlang::current_env())[[1]]
   seen <- NULL
-  fit <- dlfumi_run(b, instance_scale(b$x, "unit"), start, spec, function(it, objective) seen <<- rbind(seen, c(it, objective)))
+  fit <- dlfumi_run(b, instance_scale(b$x, "unit"), start, spec,
+                    function(it, objective) seen <<- rbind(seen, c(it, objective)))
   expect_equal(seen, cbind(1:3, fit$objective$objective))
 })
 
@@ -70,8 +73,8 @@ test_that("a bar over classes changes nothing", {
   x <- matrix(rnorm(72), 18)
   run <- function(progress) {
     set.seed(2)
-    one_vs_rest(x, bag = rep(1:6, each = 3), label = rep(c("a", "b", "c"), 2), n_target = 1, n_background = 2,
-                control = dlfumi_control(max_iter = 2), progress = progress)
+    one_vs_rest(x, bag = rep(1:6, each = 3), label = rep(c("a", "b", "c"), 2), n_target = 1,
+                n_background = 2, control = dlfumi_control(max_iter = 2), progress = progress)
   }
   eager(suppressWarnings(suppressMessages(capture.output(type = "message", {
     expect_identical(run(TRUE), run(FALSE))
@@ -91,7 +94,8 @@ test_that("a bar is closed when the fit fails", {
   eager(suppressMessages(capture.output(type = "message", {
     set.seed(1)
     b <- sim_bags(n_bags = 4, bag_size = 3, n_features = 4)
-    expect_error(dlfumi(b, n_target = 1, n_background = 2, init = list(dictionary = diag(2)), progress = TRUE),
+    expect_error(dlfumi(b, n_target = 1, n_background = 2, init = list(dictionary = diag(2)),
+                        progress = TRUE),
                  class = "fumi_error_input")
   })))
   expect_identical(cli::cli_progress_num(), before)

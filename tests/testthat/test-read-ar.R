@@ -113,8 +113,10 @@ test_that("sizes and places beyond the file are refused", {
     expect_refused(with_number(bytes, 22, 2^32 - 4096), "its 4096 x . pixels end at byte")
     huge <- with_number(with_number(bytes, 18, 2^31 - 1), 22, 2^31)
     expect_refused(huge, "size is 2147483648 x 2147483647")
-    for (value in c(0, 2^32 - 1, 2^31, 4097)) expect_refused(with_number(bytes, 18, value), "size is")
-    for (value in c(0, 2^31, 2^31 - 1, 4097)) expect_refused(with_number(bytes, 22, value), "size is")
+    for (value in c(0, 2^32 - 1, 2^31, 4097))
+      expect_refused(with_number(bytes, 18, value), "size is")
+    for (value in c(0, 2^31, 2^31 - 1, 4097))
+      expect_refused(with_number(bytes, 22, value), "size is")
     expect_refused(with_number(bytes, 10, 20), "inside its header")
     expect_refused(with_number(bytes, 14, 12), "fewer than 40")
     expect_refused(with_number(bytes, 30, 1), "compressed")
@@ -164,7 +166,8 @@ test_that("a folder is read sorted, with what its names say", {
   dir <- new_dir()
   name <- c("w-001-01.bmp", "m-010-21.bmp", "m-002-14.bmp", "m-002-13.bmp", "m-002-08.bmp",
             "W-001-26.BMP", "m-010-11.bmp")
-  for (i in seq_along(name)) write_bmp(bmp_bytes(matrix(i, 6, 4), 8, grey_palette(256)), dir, name[i])
+  for (i in seq_along(name))
+    write_bmp(bmp_bytes(matrix(i, 6, 4), 8, grey_palette(256)), dir, name[i])
   for (other in c("m-1-01.bmp", "m-001-27.bmp", "m-001-00.bmp", "x-001-01.bmp", "m-001-01.bmp.txt",
                   "am-001-01.bmp", "readme.txt")) writeLines("no image", file.path(dir, other))
   ar <- read_ar(dir, height = 3, width = 2)

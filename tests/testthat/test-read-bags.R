@@ -3,8 +3,8 @@ shuffled_bags <- function(...) {
   x <- matrix(rnorm(30) * 10^(-4:5), 10, dimnames = list(NULL, c("a b", "c,d", "e'")))
   x[2, ] <- 0
   x[3, 1] <- 0.1 + 0.2
-  bags(x, c("u", "v", "u", "w x", "v", "z:1", "w x", "u", "z:1", "v"), c(u = "no", v = "yes", `w x` = "no", `z:1` = "yes"),
-       positive = "yes", ...)
+  bags(x, c("u", "v", "u", "w x", "v", "z:1", "w x", "u", "z:1", "v"),
+       c(u = "no", v = "yes", `w x` = "no", `z:1` = "yes"), positive = "yes", ...)
 }
 through <- function(b, ending, ...) {
   file <- tempfile(fileext = ending)
@@ -30,7 +30,8 @@ test_that("bags come back from CSV as they were", {
   same <- c("order", "bag", "ids", "label", "classes", "image_dim", "truth")
   expect_identical(unclass(again)[same], unclass(images)[same])
   other <- file_of(c("x,y,box,found", "1,2,a,1", "3,4,b,0"), ".csv")
-  expect_identical(as.matrix(read_bags(other, bag = "box", label = "found")), cbind(x = c(1, 3), y = c(2, 4)))
+  expect_identical(as.matrix(read_bags(other, bag = "box", label = "found")),
+                   cbind(x = c(1, 3), y = c(2, 4)))
   expect_error(read_bags(other), "`bag`", class = "fumi_error_file")
 })
 
@@ -44,9 +45,10 @@ test_that("bags come back from relational ARFF, bag by bag", {
 })
 
 test_that("ARFF as Weka writes it is read", {
-  file <- file_of(c("% a comment", "@relation musk", "", "@attribute molecule_name {MUSK-1,'NON 2'}",
-                    "@attribute bag relational", "\t@attribute f1 numeric", "  @attribute 'f 2' real", "@end bag",
-                    "@attribute class {0,1}", "", "@data",
+  file <- file_of(c("% a comment", "@relation musk", "",
+                    "@attribute molecule_name {MUSK-1,'NON 2'}",
+                    "@attribute bag relational", "\t@attribute f1 numeric",
+                    "  @attribute 'f 2' real", "@end bag", "@attribute class {0,1}", "", "@data",
                     "MUSK-1,\"1,2\\n3,4\",1", "'NON 2','5,6',0"), ".arff")
   b <- read_bags(file)
   expect_identical(as.matrix(b), cbind(f1 = c(1, 3, 5), `f 2` = c(2, 4, 6)))
@@ -54,8 +56,10 @@ test_that("ARFF as Weka writes it is read", {
   expect_identical(b$ids, c("MUSK-1", "NON 2"))
   lines <- readLines(file)
   expect_error(read_bags(file_of(lines[-(5:8)], ".arff")), "relational", class = "fumi_error_file")
-  expect_error(read_bags(file_of(c(lines, "x,\"1\",0"), ".arff")), "2 numbers", class = "fumi_error_file")
-  expect_error(read_bags(file_of(c(lines, "x,\"1,2\\n3\",0"), ".arff")), "2 numbers", class = "fumi_error_file")
+  expect_error(read_bags(file_of(c(lines, "x,\"1\",0"), ".arff")), "2 numbers",
+               class = "fumi_error_file")
+  expect_error(read_bags(file_of(c(lines, "x,\"1,2\\n3\",0"), ".arff")), "2 numbers",
+               class = "fumi_error_file")
   expect_error(read_bags(file_of(c(lines, "x,1"), ".arff")), "rows", class = "fumi_error_file")
 })
 
@@ -68,7 +72,8 @@ test_that("the svm format keeps instances, bags and labels, and leaves zeros out
   expect_identical(again$classes, c("-1", "1"))
   file <- file_of(c("# name", "0:10:1 1:2 3:-1.5 # end", "", "1:10:1", "2:11:0 2:7"), ".svm")
   expect_identical(as.matrix(read_bags(file)), rbind(c(2, 0, -1.5), 0, c(0, 7, 0)))
-  expect_error(write_bags(bags(diag(2), c("a b", "a:b"), 0:1), tempfile(), "svm"), "`x`", class = "fumi_error_file")
+  expect_error(write_bags(bags(diag(2), c("a b", "a:b"), 0:1), tempfile(), "svm"), "`x`",
+               class = "fumi_error_file")
   for (line in c("0:10 1:2", "0:10:1 1", "0:10:1 x:2", "0:10:1 0:2", ""))
     expect_error(read_bags(file_of(line, ".svm")), "`file`", class = "fumi_error_file")
 })
@@ -96,7 +101,8 @@ test_that("folders of images are bags of grey images", {
 })
 
 test_that("what is no file, format or bags is refused", {
-  for (file in list("none such", 1, NULL, c("a", "b"))) expect_error(read_bags(file), "`file`", class = "fumi_error_file")
+  for (file in list("none such", 1, NULL, c("a", "b")))
+    expect_error(read_bags(file), "`file`", class = "fumi_error_file")
   expect_error(read_bags(file_of("a", ".txt")), "`format`", class = "fumi_error_input")
   expect_error(write_bags(odd_data$b, tempfile(), "images"), "`format`", class = "fumi_error_input")
   expect_error(write_bags(odd_data$x, tempfile(fileext = ".csv")), "`x`", class = "fumi_error_type")

@@ -13,10 +13,13 @@ cmu_dir <- function(names, levels = matrix(0:5, 2), ...) {
 
 test_that("names say person, pose, emotion and sunglasses, and images come sorted", {
   dir <- cmu_dir(c("tammo/tammo_up_sad_open_2.pgm", "an2i/an2i_left_angry_sunglasses_2.pgm",
-                   "an2i/an2i_left_angry_open_2.pgm", "an2i/an2i_left_angry_open_4.pgm", "an2i/an2i_left_angry_open.pgm"))
+                   "an2i/an2i_left_angry_open_2.pgm", "an2i/an2i_left_angry_open_4.pgm",
+                   "an2i/an2i_left_angry_open.pgm"))
   faces <- read_cmu_faces(dir)
-  expect_identical(faces[-1], list(person = c("an2i", "an2i", "tammo"), pose = c("left", "left", "up"),
-                                   emotion = c("angry", "angry", "sad"), sunglasses = c(FALSE, TRUE, FALSE)))
+  expect_identical(faces[-1], list(person = c("an2i", "an2i", "tammo"),
+                                   pose = c("left", "left", "up"),
+                                   emotion = c("angry", "angry", "sad"),
+                                   sunglasses = c(FALSE, TRUE, FALSE)))
   expect_identical(faces$images, array(rep(matrix(0:5, 2) / 255, 3), c(2, 3, 3)))
   expect_length(read_cmu_faces(dir, scale = 4)$person, 1)
   expect_length(read_cmu_faces(dir, scale = 1)$person, 1)
@@ -24,7 +27,8 @@ test_that("names say person, pose, emotion and sunglasses, and images come sorte
 
 test_that("headers may have comments, any white space and another largest level", {
   levels <- matrix(c(0, 10, 100, 35, 9, 13), 2)
-  for (header in c("P5 3 2 100\n", "P5\n# made by hand\n3\t2\n# twice\n100 ", "P5\r\n3 2\r\n100\n")) {
+  for (header in c("P5 3 2 100\n", "P5\n# made by hand\n3\t2\n# twice\n100 ",
+                   "P5\r\n3 2\r\n100\n")) {
     dir <- cmu_dir("a_up_sad_open_2.pgm", levels, header = header)
     expect_equal(read_cmu_faces(dir)$images[, , 1], levels / 100)
   }
@@ -32,11 +36,13 @@ test_that("headers may have comments, any white space and another largest level"
 
 test_that("pixels that look like white space or comments are pixels", {
   levels <- matrix(c(10, 35, 32, 13, 9, 255, 0, 128, 126), 3)
-  expect_identical(read_cmu_faces(cmu_dir("a_up_sad_open_2.pgm", levels))$images[, , 1], levels / 255)
+  expect_identical(read_cmu_faces(cmu_dir("a_up_sad_open_2.pgm", levels))$images[, , 1],
+                   levels / 255)
 })
 
 test_that("files that are no such PGM are refused, with their names", {
-  for (bytes in list(raw(0), charToRaw("P2\n3 2\n255\n1 2 3 4 5 6"), charToRaw("P5\n3 2\n65535\n123456789012"),
+  for (bytes in list(raw(0), charToRaw("P2\n3 2\n255\n1 2 3 4 5 6"),
+                     charToRaw("P5\n3 2\n65535\n123456789012"),
                      charToRaw("P5\n99999 2\n255\n123456"), charToRaw("P5\n3 2\n255\n12345"),
                      charToRaw("P5\n0 2\n255\n12345"), as.raw(rep(0, 100)))) {
     dir <- cmu_dir("a_up_sad_open_2.pgm")
@@ -50,6 +56,8 @@ test_that("files that are no such PGM are refused, with their names", {
 
 test_that("a folder without such files and a wrong scale are refused", {
   expect_error(read_cmu_faces(tempfile()), "`dir` must be an existing folder", class = "fumi_error")
-  expect_error(read_cmu_faces(cmu_dir("readme.pgm")), "named such as an2i_straight_happy_open_2.pgm", class = "fumi_error_file")
-  expect_error(read_cmu_faces(cmu_dir("a_up_sad_open_2.pgm"), scale = 3), "`scale` must be 1, 2 or 4", class = "fumi_error")
+  expect_error(read_cmu_faces(cmu_dir("readme.pgm")),
+               "named such as an2i_straight_happy_open_2.pgm", class = "fumi_error_file")
+  expect_error(read_cmu_faces(cmu_dir("a_up_sad_open_2.pgm"), scale = 3),
+               "`scale` must be 1, 2 or 4", class = "fumi_error")
 })

@@ -1,4 +1,5 @@
-# The two fixtures were written by scipy.io.savemat(do_compression = True), which writes what MATLAB's `save -v7` does.
+# The two fixtures were written by scipy.io.savemat(do_compression = True), which writes what
+# MATLAB's `save -v7` does.
 mat_file <- function(..., env = parent.frame()) {
   skip_if_not_installed("R.matlab")
   file <- tempfile(fileext = ".mat")
@@ -12,13 +13,16 @@ test_that("the layout of FUMI is read: instances in columns, a label and a bag n
   b <- read_bags(test_path("fixtures", "fumi.mat"))
   expect_identical(as.matrix(b), matrix(0:23 / 7, 8))
   expect_identical(summary(b), data.frame(bag = as.character(1:4), label = factor(c(1, 0, 0, 1)),
-                                          instances = c(3L, 2L, 2L, 1L), targets = c(1L, 0L, 0L, 1L)))
+                                          instances = c(3L, 2L, 2L, 1L),
+                                          targets = c(1L, 0L, 0L, 1L)))
 })
 
 test_that("a cell array of bags is read, as MI-ACE has it", {
   skip_if_not_installed("R.matlab")
   b <- read_bags(test_path("fixtures", "cells.mat"))
-  expect_identical(as.matrix(b), c(0, 0, 10, 20, 20, 20) + matrix(c(.5, 2.5, .5, .5, 2.5, 4.5, 1.5, 3.5, 1.5, 1.5, 3.5, 5.5), 6))
+  expect_identical(as.matrix(b), c(0, 0, 10, 20, 20,
+                                   20) + matrix(c(.5, 2.5, .5, .5, 2.5, 4.5, 1.5, 3.5, 1.5, 1.5,
+                                                  3.5, 5.5), 6))
   expect_identical(summary(b), data.frame(bag = as.character(1:3), label = factor(c(1, 0, 1)),
                                           instances = c(2L, 1L, 3L)))
 })
@@ -61,18 +65,21 @@ test_that("without bag numbers a run of labels is a bag, with a warning", {
 test_that("what is lacking or does not fit is named", {
   skip_if_not_installed("R.matlab")
   x <- matrix(1:6, 2)
-  refused <- function(class, message, ..., file = mat_file(...)) expect_error(read_bags(file), message, class = class)
+  refused <- function(class, message, ...,
+                      file = mat_file(...)) expect_error(read_bags(file), message, class = class)
   refused("fumi_error_column", "`data`.*dataBags.*among u, labels", u = x, labels = 1:3)
   refused("fumi_error_column", "`label`.*among X, y", X = x, y = 1:3)
   plain <- mat_file(X = x, labels = 1:3)
   expect_error(read_bags(plain, data = "Y"), "`data`.*\"Y\" among X", class = "fumi_error_column")
   expect_error(read_bags(plain, label = 2), "`label`", class = "fumi_error_column")
-  refused("fumi_error_file", "5 for a matrix of 2 x 3", X = x, labels = c(0, 1, 1, 0, 0), bag_number = 1:5)
+  refused("fumi_error_file", "5 for a matrix of 2 x 3", X = x, labels = c(0, 1, 1, 0, 0),
+          bag_number = 1:5)
   refused("fumi_error_file", "numeric matrix", X = "text", labels = 1:0)
   cells <- test_path("fixtures", "cells.mat")
   of_cells <- function(n_labels, ...) mat_cells(list(...), n_labels, "x.mat", rlang::current_env())
   expect_error(of_cells(3, diag(2), diag(2)), "3 and 2", class = "fumi_error_file")
-  expect_error(of_cells(3, diag(2), diag(3), diag(2)), "2 in cell 1, 3 in cell 2", class = "fumi_error_file")
+  expect_error(of_cells(3, diag(2), diag(3), diag(2)), "2 in cell 1, 3 in cell 2",
+               class = "fumi_error_file")
   expect_error(of_cells(2, diag(2), matrix(0, 0, 0)), "cell 2", class = "fumi_error_file")
   damaged <- tempfile(fileext = ".mat")
   on.exit(unlink(damaged))
@@ -80,6 +87,7 @@ test_that("what is lacking or does not fit is named", {
   refused("fumi_error_file", "version 4 to 7", file = damaged)
   writeBin(as.raw(0:255), damaged)
   refused("fumi_error_file", "version 4 to 7", file = damaged)
-  writeBin(c(charToRaw(formatC("MATLAB 7.3 MAT-file, Platform: GLNXA64", width = -128)), as.raw(1:99)), damaged)
+  writeBin(c(charToRaw(formatC("MATLAB 7.3 MAT-file, Platform: GLNXA64", width = -128)),
+             as.raw(1:99)), damaged)
   refused("fumi_error_file", "'-v7'", file = damaged)
 })

@@ -76,7 +76,8 @@ test_that("tpr_at agrees with counting on random scores", {
   r <- mil_roc(score, truth)
   threshold <- sort(unique(score))
   fpr <- vapply(threshold, function(t) mean(score[truth == 0] >= t), 1)
-  top <- vapply(fpr, function(f) max(vapply(threshold[fpr == f], function(t) mean(score[truth == 1] >= t), 1)), 1)
+  top <- vapply(fpr, function(f) max(vapply(threshold[fpr == f],
+                                            function(t) mean(score[truth == 1] >= t), 1)), 1)
   expect_equal(tpr_at(r, fpr), top)
 })
 
@@ -133,7 +134,8 @@ test_that("curves are named by their arguments, their variables or their numbers
   expect_identical(curve_labels(list(r, b = r, r), list(quote(r1), quote(f(x)), quote(f(x)))),
                    c("r1", "b", "curve 3"))
   expect_identical(curve_labels(list(r), list(quote(f(x)))), "")
-  key <- curve_key(list(r, r), c("one", ""), paste("AUC", vapply(list(r, r), format_auc, "")), check_points(NULL), NULL)
+  key <- curve_key(list(r, r), c("one", ""), paste("AUC", vapply(list(r, r), format_auc, "")),
+                   check_points(NULL), NULL)
   expect_identical(key$text, c("one, AUC 0.750", "AUC 0.750"))
 })
 

@@ -25,8 +25,8 @@ test_that("averages, kernels, kept backgrounds, bag routes and one-vs-rest come 
   b <- bags_of(eight_bags())
   set.seed(3)
   fits <- list(
-    dlfumi(b, n_target = 1, n_background = 2, n_start = 2, combine = "average", keep_background = TRUE,
-           control = dlfumi_control(max_iter = 2)),
+    dlfumi(b, n_target = 1, n_background = 2, n_start = 2, combine = "average",
+           keep_background = TRUE, control = dlfumi_control(max_iter = 2)),
     dmil(b, n_atoms = 2, kernel = "rbf", n_start = 2, combine = "average", max_iter = 2),
     em_dd(b, n_start = 2, combine = "average", max_iter = 2),
     mmdl(b, n_clusters = 2, bag_route = TRUE, n_start = 2, combine = "average"),
@@ -42,8 +42,10 @@ test_that("values keep their type, their bits and their attributes", {
   expect_identical(1 / plain(c(0, -0)), c(Inf, -Inf))
   expect_identical(is.nan(plain(c(NA, NaN))), c(FALSE, TRUE))
   for (value in list(
-    1:3, c(1, 2), c(NA, 1L), c(TRUE, NA, FALSE), as.raw(0:255), list(), list(NULL, list(1)), character(), "", integer(),
-    c("\u00e9\u4e2d", NA, "NA", ""), c(a = 1, "\u00e9" = 2), matrix(1:6, 2, dimnames = list(NULL, letters[1:3])),
+    1:3, c(1, 2), c(NA, 1L), c(TRUE, NA, FALSE), as.raw(0:255), list(), list(NULL, list(1)),
+    character(), "", integer(),
+    c("\u00e9\u4e2d", NA, "NA", ""), c(a = 1, "\u00e9" = 2),
+    matrix(1:6, 2, dimnames = list(NULL, letters[1:3])),
     array(0, c(2, 1, 0)), data.frame(x = 1:2, y = c("a", "b")), data.frame(x = 1, row.names = "r"),
     factor(c("u", NA, "v"), c("v", "u")), iconv("\u00e9", "UTF-8", "latin1")))
     expect_identical(plain(value), value)
@@ -51,7 +53,8 @@ test_that("values keep their type, their bits and their attributes", {
 
 test_that("what may hold code is refused, with its place", {
   b <- bags_of(eight_bags())
-  refused <- function(object, words) expect_error(mil_save(object, tempfile()), words, class = "fumi_error_unsaved")
+  refused <- function(object, words) expect_error(mil_save(object, tempfile()), words,
+                                                  class = "fumi_error_unsaved")
   refused(sil(b, classifier = list(fit = function(x, y) 1, score = function(model, x) x[, 1])),
           "`object\\$spec\\$classifier\\$fit` is a function.*saveRDS")
   refused(mi_svm(b, kernel = function(x, y) sum(x * y)), "`object\\$kernel\\$name` is a function")
@@ -104,8 +107,8 @@ test_that("a file that is no model is refused, with the reason", {
   refused(replace(bytes, 21, xor(bytes[21], as.raw(1))), "checksum")
   refused(replace(bytes, 500, xor(bytes[500], as.raw(1))), "checksum")
   for (content in list(raw(), as.raw(7), as.raw(c(6, rep(255, 8))), c(as.raw(3), to_bytes(1e300)),
-                       c(as.raw(3), to_bytes(-1)), c(as.raw(2), to_bytes(.5)), c(as.raw(0), as.raw(0)),
-                       rep(c(as.raw(6), to_bytes(1)), 30)))
+                       c(as.raw(3), to_bytes(-1)), c(as.raw(2), to_bytes(.5)),
+                       c(as.raw(0), as.raw(0)), rep(c(as.raw(6), to_bytes(1)), 30)))
     refused(c(header_bytes(content), content), "content is damaged")
   nothing <- unlist(encode(list(1), "object", 1, NULL))
   refused(c(header_bytes(nothing), nothing), "no model of a known method")
@@ -134,7 +137,8 @@ test_that("a file of 2 GiB is refused unread", {
 })
 
 test_that("Adler-32 is that of RFC 1950, also over its own parts", {
-  sums <- function(bytes) readBin(adler32(bytes), "integer", 2, size = 2, signed = FALSE, endian = "little")
+  sums <- function(bytes) readBin(adler32(bytes), "integer", 2, size = 2, signed = FALSE,
+                                  endian = "little")
   expect_identical(sums(raw()), c(1L, 0L))
   expect_identical(sums(charToRaw("Wikipedia")), c(0x0398L, 0x11E6L))
   bytes <- as.raw(seq_len(3e6) %% 251)

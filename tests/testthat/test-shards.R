@@ -8,7 +8,8 @@ some_bags <- function() {
 fit_some <- function(x, variant = "paper", ..., max_iter = 8) {
   force(x)
   set.seed(3)
-  dlfumi(x, n_target = 2, n_background = 3, control = dlfumi_control(variant, max_iter = max_iter, tol = 0), ...)
+  dlfumi(x, n_target = 2, n_background = 3, control = dlfumi_control(variant, max_iter = max_iter,
+                                                                     tol = 0), ...)
 }
 
 expect_same_fit <- function(parts, whole) {
@@ -46,31 +47,37 @@ test_that("predictions of parts are those of the whole, in the user's order", {
   fit <- fit_some(b)
   for (type in c("score", "class", "prob")) for (level in c("instance", "bag"))
     expect_equal(predict(fit, parts, type, level), predict(fit, b, type, level))
-  for (type in c("codes", "reconstruction")) expect_equal(predict(fit, parts, type), predict(fit, b, type))
+  for (type in c("codes", "reconstruction"))
+    expect_equal(predict(fit, parts, type), predict(fit, b, type))
 })
 
 test_that("parts may be files or functions, and must fit together", {
   b <- some_bags()
   parts <- split(b, rep(1:2, 7))
   files <- vapply(parts, function(part) { saveRDS(part, file <- tempfile()); file }, "")
-  expect_same_fit(fit_some(bag_shards(files)), fit_some(bag_shards(list(function() parts[[1]], function() parts[[2]]))))
-  expect_output(print(bag_shards(files)), "14 bags: 7 positive.*70 instances of 12 features in 2 parts")
+  expect_same_fit(fit_some(bag_shards(files)),
+                  fit_some(bag_shards(list(function() parts[[1]], function() parts[[2]]))))
+  expect_output(print(bag_shards(files)),
+                "14 bags: 7 positive.*70 instances of 12 features in 2 parts")
   expect_error(bag_shards("no-such-file"), "no-such-file", class = "fumi_error_input")
   expect_error(bag_shards(1), "`x`", class = "fumi_error_type")
   expect_error(bag_shards(b, dir = 1), "`dir`", class = "fumi_error_input")
   expect_error(bag_shards(list(function() 1)), "part 1", class = "fumi_error_type")
   expect_error(bag_shards(b, n = 71), "`n`", class = "fumi_error_input")
   narrow <- bags(as.matrix(b)[, -1], 1:70, rep(0:1, 35))
-  expect_error(bag_shards(list(function() b, function() narrow)), "number of features", class = "fumi_error_input")
+  expect_error(bag_shards(list(function() b, function() narrow)), "number of features",
+               class = "fumi_error_input")
   d <- as.data.frame(b)
   turned <- bags(as.matrix(b), d$bag, d$label == "FALSE")
-  expect_error(bag_shards(list(function() b, function() turned)), "`label`", class = "fumi_error_label")
+  expect_error(bag_shards(list(function() b, function() turned)), "`label`",
+               class = "fumi_error_label")
 })
 
 test_that("what needs all instances at once says so", {
   parts <- bag_shards(some_bags())
   expect_error(fit_some(parts, combine = "average"), "`combine`", class = "fumi_error_no_meaning")
-  expect_error(fit_some(parts, keep_background = TRUE), "`keep_background`", class = "fumi_error_no_meaning")
+  expect_error(fit_some(parts, keep_background = TRUE), "`keep_background`",
+               class = "fumi_error_no_meaning")
   expect_error(mi_svm(parts), "`x`", class = "fumi_error_type")
 })
 
@@ -97,7 +104,8 @@ test_that("an interrupt gives the last whole iteration", {
   b <- some_bags()
   parts <- bag_shards(b, n = 2)
   stop_at <- function(at) function(n) if (n == at) rlang::interrupt()
-  expect_warning(fit <- with_hook(stop_at(4), fit_some(parts)), "iteration \\(2\\)", class = "fumi_warning_interrupt")
+  expect_warning(fit <- with_hook(stop_at(4), fit_some(parts)), "iteration \\(2\\)",
+                 class = "fumi_warning_interrupt")
   expect_same_fit(fit, fit_some(b, max_iter = 2))
   expect_error(with_hook(stop_at(1), fit_some(parts)), class = "fumi_error_interrupt")
 })
@@ -107,7 +115,8 @@ test_that("what is wrong with a fit is said as for the whole", {
   w <- expect_warning(fit_some(parts, beta = 1e9), class = "fumi_warning_beta")
   expect_no_match(conditionMessage(w), "try")
   expect_error(fit_some(parts, gamma = 1.7e308), class = "fumi_error_diverged")
-  expect_error(need_state(list(fit = "none", dir = tempfile()), 2, 1), "part 2", class = "fumi_error_worker")
+  expect_error(need_state(list(fit = "none", dir = tempfile()), 2, 1), "part 2",
+               class = "fumi_error_worker")
   real <- shard_pass
   on.exit(utils::assignInNamespace("shard_pass", real, "fumi"))
   utils::assignInNamespace("shard_pass", function(b, i, args) {
@@ -128,7 +137,8 @@ test_that("workers give the same fit, and one that dies ends it", {
   on.exit(future::plan(old))
   expect_identical(fit_some(parts)$dictionary, alone$dictionary)
   expect_same_fit(fit_some(parts, "matlab"), fit_some(b, "matlab"))
-  known <- function(x) fit_some(x, nonneg = "codes", bag_weights = 1:14, instance_prior = rep(c(NA, 0), c(69, 1)))
+  known <- function(x) fit_some(x, nonneg = "codes", bag_weights = 1:14,
+                                instance_prior = rep(c(NA, 0), c(69, 1)))
   expect_same_fit(known(parts), known(b))
   expect_length(list.files(parts$dir), 3)
   expect_equal(predict(alone, parts), predict(alone, b))
@@ -148,7 +158,8 @@ test_that("daemons of mirai give the same fit, and one that dies does not hold i
   expect_same_fit(fit_some(parts), alone)
   expect_length(list.files(parts$dir), 3)
   expect_equal(predict(alone, parts), predict(alone, b))
-  ended <- function(code) tryCatch({ expect_same_fit(code, alone); TRUE }, fumi_error_worker = function(e) TRUE)
+  ended <- function(code) tryCatch({ expect_same_fit(code, alone); TRUE },
+                                   fumi_error_worker = function(e) TRUE)
   for (n_killed in 1:2) {
     mirai::daemons(0)
     mirai::daemons(2)
@@ -162,7 +173,8 @@ test_that("daemons of mirai give the same fit, and one that dies does not hold i
 
 # A file-backed matrix with the instances `x` (one a column), `times` times side by side.
 big <- function(x, times = 1) {
-  m <- bigmemory::filebacked.big.matrix(nrow(x), ncol(x) * times, backingfile = "x.bin", descriptorfile = "x.desc",
+  m <- bigmemory::filebacked.big.matrix(nrow(x), ncol(x) * times, backingfile = "x.bin",
+                                        descriptorfile = "x.desc",
                                         backingpath = { dir.create(dir <- tempfile()); dir })
   for (i in seq_len(times)) m[, (i - 1) * ncol(x) + seq_len(ncol(x))] <- x
   m
@@ -181,7 +193,8 @@ test_that("a file-backed matrix gives the fit and the predictions of one in memo
   x[3, 25] <- NA
   expect_error(bags(x, d$bag, d$label, positive = "TRUE", block = 20), "`x[, 21:40]`", fixed = TRUE,
                class = "fumi_error_nonfinite")
-  expect_error(bags(bigmemory::big.matrix(2, 2), 1:2, 0:1), "file-backed", class = "fumi_error_type")
+  expect_error(bags(bigmemory::big.matrix(2, 2), 1:2, 0:1), "file-backed",
+               class = "fumi_error_type")
   expect_error(bags(x, d$bag), "`bag` and `label`", class = "fumi_error_input")
 })
 
@@ -189,7 +202,8 @@ test_that("a file-backed matrix of whole numbers with names is the same bags", {
   skip_if_not_installed("bigmemory")
   dir.create(dir <- tempfile())
   values <- matrix(c(1:5, 9L), 2, dimnames = list(c("a", "b"), NULL))
-  x <- bigmemory::as.big.matrix(values, type = "integer", backingfile = "x.bin", descriptorfile = "x.desc", backingpath = dir)
+  x <- bigmemory::as.big.matrix(values, type = "integer", backingfile = "x.bin",
+                                descriptorfile = "x.desc", backingpath = dir)
   on_file <- bags(x, c(1, 1, 2), c(0, 0, 1))
   expect_length(on_file$load, 1)
   part <- on_file$load[[1]]()
@@ -209,7 +223,8 @@ test_that("a file-backed matrix is never in memory as a whole", {
   on.exit(unlink(log))
   before <- sum(gc()[, 2])
   Rprofmem(log, threshold = 2^24)                                            # blocks are of 2 MB
-  fit <- dlfumi(on_file, n_target = 1, n_background = 2, beta = .5, control = dlfumi_control(inner = 1, max_iter = 2))
+  fit <- dlfumi(on_file, n_target = 1, n_background = 2, beta = .5,
+                control = dlfumi_control(inner = 1, max_iter = 2))
   predict(fit, on_file)
   Rprofmem(NULL)
   expect_length(grep("^[0-9]+ :", readLines(log)), 0)

@@ -8,8 +8,8 @@ test_that("a linear single-instance learner is LiblineaR on inherited labels", {
     x <- as.matrix(b)
     y <- as.data.frame(b)$label == "1"
     set.seed(1)
-    own <- LiblineaR::LiblineaR(t(sorted$x), ifelse(in_positive(b), "positive", "negative"), cost = 2, bias = 1,
-                                type = c(logistic = 0, svm = 1)[[classifier]],
+    own <- LiblineaR::LiblineaR(t(sorted$x), ifelse(in_positive(b), "positive", "negative"),
+                                cost = 2, bias = 1, type = c(logistic = 0, svm = 1)[[classifier]],
                                 wi = c(positive = .5 / mean(y), negative = .5 / mean(!y)))
     value <- predict(own, x, decisionValues = TRUE)$decisionValues[, "positive"]
     expect_equal(predict(fit, x)$.score, unname(value), tolerance = 1e-8)
@@ -36,7 +36,8 @@ test_that("probabilities come from logistic curves of the calibration", {
   for (level in c("instance", "bag")) {
     curve <- if (level == "bag") fit$calibration$bag$own$curve else fit$calibration$instance$curve
     s <- predict(fit, b, level = level)$.score
-    expect_equal(predict(fit, b, type = "prob", level = level)$.pred_1, plogis(curve$intercept + curve$slope * s))
+    expect_equal(predict(fit, b, type = "prob", level = level)$.pred_1,
+                 plogis(curve$intercept + curve$slope * s))
     expect_gt(curve$slope, 0)
   }
 })

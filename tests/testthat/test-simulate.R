@@ -22,13 +22,15 @@ test_that("a positive bag has at least one target, and at most all", {
 
 test_that("targets are not always the first of their bag", {
   set.seed(3)
-  truth <- matrix(as.data.frame(sim_bags(n_bags = 40, bag_size = 5, witness_rate = .2))$truth, 5)[, 1:20]
+  truth <- matrix(as.data.frame(sim_bags(n_bags = 40, bag_size = 5, witness_rate = .2))$truth,
+                  5)[, 1:20]
   expect_gt(sum(rowSums(truth) > 0), 3)
 })
 
 test_that("without noise, instances lie in the span of their atoms, and only targets need target atoms", {
   set.seed(4)
-  b <- sim_bags(n_bags = 6, bag_size = 5, n_features = 12, n_target = 2, n_background = 3, noise = 0)
+  b <- sim_bags(n_bags = 6, bag_size = 5, n_features = 12, n_target = 2, n_background = 3,
+                noise = 0)
   D <- attr(b, "dictionary")
   expect_identical(dim(D), c(12L, 5L))
   expect_equal(colSums(D^2), rep(1, 5))
@@ -62,16 +64,20 @@ test_that("images are smooth spots of their size", {
 
 test_that("the smallest sizes work", {
   set.seed(7)
-  expect_length(sim_bags(n_bags = 2, bag_size = 1, n_features = 1, n_target = 1, n_background = 1), 2)
-  expect_identical(dim(as.matrix(sim_bags(n_bags = 2, bag_size = 1, image_dim = c(1, 1)))), c(2L, 1L))
-  expect_identical(dim(attr(sim_bags(n_bags = 2, n_target = 3, n_background = 1), "dictionary")), c(30L, 4L))
+  expect_length(sim_bags(n_bags = 2, bag_size = 1, n_features = 1, n_target = 1, n_background = 1),
+                2)
+  expect_identical(dim(as.matrix(sim_bags(n_bags = 2, bag_size = 1, image_dim = c(1, 1)))),
+                   c(2L, 1L))
+  expect_identical(dim(attr(sim_bags(n_bags = 2, n_target = 3, n_background = 1), "dictionary")),
+                   c(30L, 4L))
 })
 
 test_that("bad arguments are refused by name", {
-  bad <- list(n_bags = list(1, 2.5, NA, "a"), bag_size = list(0, NA), n_features = list(0, 1.5), n_target = list(0),
+  bad <- list(n_bags = list(1, 2.5, NA, "a"), bag_size = list(0, NA), n_features = list(0, 1.5),
+              n_target = list(0),
               n_background = list(0), witness_rate = list(-.1, 1.1, NA), noise = list(-1, Inf),
               image_dim = list(3, c(2.5, 2), c(0, 4), c(-2, -2), "a", c(NA, 2)))
   for (name in names(bad)) for (value in bad[[name]])
-    expect_error(do.call(sim_bags, setNames(list(value), name)), paste0("`", name, "`"), class = "fumi_error_input",
-                 info = paste(name, describe(value)))
+    expect_error(do.call(sim_bags, setNames(list(value), name)), paste0("`", name, "`"),
+                 class = "fumi_error_input", info = paste(name, describe(value)))
 })

@@ -22,8 +22,10 @@ test_that("every class of the package Matrix gives the same bags as the dense ma
     expect_identical(as.data.frame(b), as.data.frame(expected), info = class)
     expect_identical(is_sparse(b$x), class != "unpackedMatrix")
   }
-  square <- list(symmetric = Matrix::forceSymmetric(p$sparse[1:12, 1:12]), triangular = Matrix::triu(p$sparse[1:12, 1:12]),
-                 diagonal = Matrix::Diagonal(12), logical = p$sparse[1:12, ] > 1, pattern = methods::as(p$sparse[1:12, ] != 0, "nMatrix"),
+  square <- list(symmetric = Matrix::forceSymmetric(p$sparse[1:12, 1:12]),
+                 triangular = Matrix::triu(p$sparse[1:12, 1:12]),
+                 diagonal = Matrix::Diagonal(12), logical = p$sparse[1:12, ] > 1,
+                 pattern = methods::as(p$sparse[1:12, ] != 0, "nMatrix"),
                  permutation = methods::as(12:1, "pMatrix"))
   for (name in names(square)) {
     b <- bags(square[[name]], 1:12, rep(0:1, 6))
@@ -47,7 +49,8 @@ test_that("missing and infinite values are found and named", {
   p <- sparse_problem()
   for (value in c(NA, Inf)) {
     p$sparse[7, 3] <- value
-    expect_error(bags(p$sparse, p$bag, p$label), "instance 7, feature f3", class = "fumi_error_nonfinite")
+    expect_error(bags(p$sparse, p$bag, p$label), "instance 7, feature f3",
+                 class = "fumi_error_nonfinite")
   }
   p$sparse[7, 3] <- NA
   expect_identical(dense_bags(bags(p$sparse, p$bag, p$label, na.action = na.omit)),
@@ -58,29 +61,34 @@ test_that("fits to sparse and dense features agree, for every method", {
   p <- sparse_problem()
   for (method in names(mil_methods)) {
     fit <- function(x)
-      suppressWarnings(do.call(seeded, c(list(mil_methods[[method]], x, p$bag, p$label, calibrate = 0), quick_arguments[[method]])))
+      suppressWarnings(do.call(seeded, c(list(mil_methods[[method]], x, p$bag, p$label,
+                                              calibrate = 0), quick_arguments[[method]])))
     one <- fit(p$sparse)
     other <- fit(p$x)
     for (new in list(p$x, p$sparse, bags(p$sparse, p$bag, p$label)))
-      expect_equal(predict(one, new)$.score, predict(other, p$x)$.score, tolerance = 1e-3, info = method)
+      expect_equal(predict(one, new)$.score, predict(other, p$x)$.score, tolerance = 1e-3,
+                   info = method)
     # The optimum is the same; where a solver stops near it depends on rounding.
-    expect_equal(predict(other, p$sparse)$.score, predict(other, p$x)$.score, tolerance = 1e-10, info = method)
+    expect_equal(predict(other, p$sparse)$.score, predict(other, p$x)$.score, tolerance = 1e-10,
+                 info = method)
   }
 })
 
 test_that("weights by sparse and dense features are the same to rounding where the solver's path is", {
   p <- sparse_problem()
   for (fit in list(sil, function(...) sil(..., normalize = "none"),
-                   function(...) mi_svm(..., kernel = "linear"), function(...) mi_svm(..., type = "mi", kernel = "linear")))
-    expect_equal(unname(coef(seeded(fit, p$sparse, p$bag, p$label))), unname(coef(seeded(fit, p$x, p$bag, p$label))),
-                 tolerance = 1e-8)
+                   function(...) mi_svm(..., kernel = "linear"),
+                   function(...) mi_svm(..., type = "mi", kernel = "linear")))
+    expect_equal(unname(coef(seeded(fit, p$sparse, p$bag, p$label))),
+                 unname(coef(seeded(fit, p$x, p$bag, p$label))), tolerance = 1e-8)
 })
 
 test_that("norms are those of the core, also near the limits of doubles", {
   p <- sparse_problem()
   for (factor in c(1, 1e-290, 1e200)) {
     b <- bags(p$sparse * factor, p$bag, p$label)
-    expect_equal(instance_scale(b$x, "unit"), instance_scale(dense_columns(b$x), "unit"), tolerance = 1e-14)
+    expect_equal(instance_scale(b$x, "unit"), instance_scale(dense_columns(b$x), "unit"),
+                 tolerance = 1e-14)
   }
   empty <- bags(Matrix::Matrix(0, 4, 3, sparse = TRUE), 1:4, c(0, 0, 1, 1))
   expect_identical(instance_scale(empty$x, "unit"), numeric(4))
@@ -92,11 +100,13 @@ wide_problem <- function() {
   n <- 2000
   d <- 50000
   row <- rep(seq_len(n), each = 50)
-  x <- Matrix::sparseMatrix(row, as.vector(replicate(n, sample.int(d, 50))), x = rexp(50 * n), dims = c(n, d))
+  x <- Matrix::sparseMatrix(row, as.vector(replicate(n, sample.int(d, 50))), x = rexp(50 * n),
+                            dims = c(n, d))
   bag <- rep(seq_len(n / 5), each = 5)
   label <- rep(c(1, 0), length.out = n / 5)
   target <- label[bag] == 1 & seq_len(n) %% 5 == 1
-  list(x = x + Matrix::sparseMatrix(which(target), rep(7, sum(target)), x = 5, dims = c(n, d)), bag = bag, label = label)
+  list(x = x + Matrix::sparseMatrix(which(target), rep(7, sum(target)), x = 5, dims = c(n, d)),
+       bag = bag, label = label)
 }
 
 test_that("linear methods hold sparse features without making them dense", {
@@ -113,7 +123,8 @@ test_that("linear methods hold sparse features without making them dense", {
   expect_gt(as.numeric(mil_roc(fit, b, level = "bag")$auc), .9)
   expect_gt(coef(fit)[7], 10 * sd(coef(fit)))
   some <- b[1:60]
-  expect_lt(megabytes(function() fit <<- mi_svm(some, kernel = "linear", calibrate = 0, max_iter = 3)), 200)
+  expect_lt(megabytes(function() fit <<- mi_svm(some, kernel = "linear", calibrate = 0,
+                                                max_iter = 3)), 200)
   expect_length(fit$model$weights, 50000)
   expect_lt(megabytes(function() fit <<- miles(some, calibrate = 0)), 300)
   expect_identical(nrow(fit$instances), 50000L)
@@ -124,17 +135,21 @@ test_that("what must be dense says how large it would be, above a limit that an 
   b <- bags(p$x, p$bag, p$label)
   old <- options(fumi.max_dense = .5)
   on.exit(options(old))
-  for (run in list(function() mi_ace(b), function() mi_svm(b, kernel = "rbf"), function() as.matrix(b), function() as.data.frame(b),
+  for (run in list(function() mi_ace(b), function() mi_svm(b, kernel = "rbf"),
+                   function() as.matrix(b), function() as.data.frame(b),
                    function() bag_shards(b), function() sub_ace(b, 1:50000, b)))
-    expect_error(run(), "2000 instances of 50000 features would take 0.745 GB.*fumi.max_dense", class = "fumi_error_memory")
+    expect_error(run(), "2000 instances of 50000 features would take 0.745 GB.*fumi.max_dense",
+                 class = "fumi_error_memory")
   few <- sparse_problem()
   options(fumi.max_dense = 1e-9)
   expect_error(dlfumi(few$sparse, few$bag, few$label), class = "fumi_error_memory")
-  expect_error(predict(mi_ace(few$x, few$bag, few$label), few$sparse), "mi_ace()", fixed = TRUE, class = "fumi_error_memory")
+  expect_error(predict(mi_ace(few$x, few$bag, few$label), few$sparse), "mi_ace()", fixed = TRUE,
+               class = "fumi_error_memory")
   options(fumi.max_dense = 1)
   expect_s3_class(mi_ace(few$sparse, few$bag, few$label), "mil_model")
   options(fumi.max_dense = "much")
-  expect_error(mi_ace(few$sparse, few$bag, few$label), "`fumi.max_dense`", class = "fumi_error_input")
+  expect_error(mi_ace(few$sparse, few$bag, few$label), "`fumi.max_dense`",
+               class = "fumi_error_input")
 })
 
 test_that("files of index:value are read sparse on request, and written without becoming dense", {
@@ -160,7 +175,9 @@ test_that("models saved after sparse fits are plain", {
   p <- sparse_problem()
   file <- tempfile()
   on.exit(unlink(file))
-  for (fit in list(sil(p$sparse, p$bag, p$label), mi_svm(p$sparse, p$bag, p$label, kernel = "linear"), miles(p$sparse, p$bag, p$label))) {
+  for (fit in list(sil(p$sparse, p$bag, p$label),
+                   mi_svm(p$sparse, p$bag, p$label, kernel = "linear"),
+  miles(p$sparse, p$bag, p$label))) {
     mil_save(fit, file)
     expect_identical(mil_load(file), fit)
   }
@@ -175,6 +192,8 @@ test_that("plots, pages and several classes take sparse features", {
   page <- mil_view(sil(b), b, open = FALSE)
   expect_gt(file.size(page), 1000)
   many <- one_vs_rest(p$sparse, bag = p$bag, label = c("u", "v")[1 + p$label], fitter = mi_ace)
-  expect_equal(predict(many, p$sparse), predict(one_vs_rest(p$x, bag = p$bag, label = c("u", "v")[1 + p$label], fitter = mi_ace), p$x))
+  expect_equal(predict(many, p$sparse), predict(one_vs_rest(p$x, bag = p$bag,
+                                                            label = c("u", "v")[1 + p$label],
+  fitter = mi_ace), p$x))
   expect_equal(augment(sil(b), p$sparse)$.score, predict(sil(b), b)$.score)
 })

@@ -29,7 +29,8 @@ test_that("coef, fitted, residuals, update and the trace work or say why not", {
   b <- odd_data$b
   for (fit in small_fits()) {
     method <- class(fit)[1]
-    answer <- function(code) tryCatch({ force(code); "works" }, fumi_error_no_meaning = function(e) "none")
+    answer <- function(code) tryCatch({ force(code); "works" },
+                                      fumi_error_no_meaning = function(e) "none")
     rebuilt <- method %in% c("dlfumi", "e_fumi", "dmil", "mi_he")
     expect_identical(answer(fitted(fit, b)), if (rebuilt) "works" else "none", info = method)
     expect_identical(answer(residuals(fit, b)), if (rebuilt) "works" else "none", info = method)
@@ -51,10 +52,12 @@ test_that("tidy atoms are the coefficients, with the role of each", {
   fit <- fit_to(bags_of(d), n_target = 2)
   long <- tidy(fit)
   expect_named(long, c("atom", "role", "feature", "value"))
-  expect_identical(unique(long[c("atom", "role")])$role, c("target", "target", "background", "background"))
+  expect_identical(unique(long[c("atom", "role")])$role,
+                   c("target", "target", "background", "background"))
   wide <- tapply(long$value, list(factor(long$atom, unique(long$atom)), long$feature), sum)
   expect_equal(matrix(wide, 4), unname(coef(fit)))
-  expect_identical(unique(tidy(fit_to(bags(unname(d$x), d$id, d$y, positive = "yes")))$feature), as.character(1:6))
+  expect_identical(unique(tidy(fit_to(bags(unname(d$x), d$id, d$y, positive = "yes")))$feature),
+                   as.character(1:6))
   fits <- small_fits()
   expect_identical(unique(tidy(fits$mmdl)$role), c("target", "background"))
   expect_identical(unique(tidy(fits$dmil)$role), "target")
@@ -84,8 +87,10 @@ test_that("augment names the target atom and the rest, for data in any form", {
   a <- augment(fit, b)
   expect_equal(a$.resid, sqrt(rowSums(residuals(fit, b)^2)))
   codes <- abs(predict(fit, b, "codes")[, 1:2])
-  expect_identical(a$.atom, ifelse(apply(codes, 1, max) > 0, colnames(codes)[apply(codes, 1, which.max)], NA))
-  said <- c(".bag", ".instance", ".score", ".pred_class", ".pred_no", ".pred_yes", ".atom", ".resid")
+  expect_identical(a$.atom, ifelse(apply(codes, 1, max) > 0,
+                                   colnames(codes)[apply(codes, 1, which.max)], NA))
+  said <- c(".bag", ".instance", ".score", ".pred_class", ".pred_no", ".pred_yes", ".atom",
+            ".resid")
   expect_equal(augment(fit, data.frame(d$x, id = d$id), bag = "id")[said], a[said])
   expect_equal(augment(fit, d$x, bag = d$id)[said], a[said])
   expect_true(all(augment(fit, b, threshold = -1)$.pred_class == "yes"))
@@ -115,5 +120,6 @@ test_that("a summary shows the use of atoms, or the features with the largest va
   s <- summary(suppressWarnings(e_fumi(odd_data$b)))
   expect_equal(sum(s$atoms$energy), 1)
   expect_null(s$atoms$unused)
-  expect_output(print(s), "Atoms (share of instances that use it, share of the codes' energy):", fixed = TRUE)
+  expect_output(print(s), "Atoms (share of instances that use it, share of the codes' energy):",
+                fixed = TRUE)
 })

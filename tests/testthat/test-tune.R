@@ -29,17 +29,19 @@ test_that("folds hold whole bags, evenly by label", {
 test_that("metrics are what they say", {
   b <- known_bags()
   fit <- first_feature(b)
-  at <- function(metric, level, fpr = 0.1) held_out_metric(fit, b, list(metric = metric, level = level, fpr = fpr))
+  at <- function(metric, level,
+                 fpr = 0.1) held_out_metric(fit, b, list(metric = metric, level = level, fpr = fpr))
   expect_equal(at("auc", "bag"), 1)
   expect_equal(at("auc", "instance"), 1)
   expect_equal(at("auc", "witness"), 1)
   expect_equal(at("accuracy", "bag"), 1)
   expect_equal(at("tpr", "bag"), 1)
   fit <- first_feature(b, -1)
-  expect_equal(at("auc", "bag"), as.numeric(pROC::auc(b$label, -c(1, 2, 3, 1, 3, 0), quiet = TRUE, direction = "<")))
+  expect_equal(at("auc", "bag"), as.numeric(pROC::auc(b$label, -c(1, 2, 3, 1, 3, 0), quiet = TRUE,
+                                                      direction = "<")))
   expect_equal(at("auc", "witness-0.1"),
-               as.numeric(pROC::auc(c(1, 1, 1, 0, 0, 0, 0, 0, 0), -c(1, 2, 3, 1, 2, 3, 4, 0, 5), quiet = TRUE,
-                                    direction = "<")))
+               as.numeric(pROC::auc(c(1, 1, 1, 0, 0, 0, 0, 0, 0), -c(1, 2, 3, 1, 2, 3, 4, 0, 5),
+                                    quiet = TRUE, direction = "<")))
 })
 
 test_that("the best configuration is chosen and refitted", {
@@ -54,9 +56,11 @@ test_that("the best configuration is chosen and refitted", {
 })
 
 test_that("one standard error takes the first that is near", {
-  tried <- data.frame(configuration = rep(1:3, each = 2), metric = c(.5, .7, .78, .82, .7, .95), error = NA)
+  tried <- data.frame(configuration = rep(1:3, each = 2), metric = c(.5, .7, .78, .82, .7, .95),
+                      error = NA)
   grid <- data.frame(sign = 1:3)
-  choose <- function(rule) new_mil_tune(tried, grid, lapply(1:3, function(s) list(sign = s)), list(), rule)$best
+  choose <- function(rule) new_mil_tune(tried, grid, lapply(1:3, function(s) list(sign = s)),
+                                        list(), rule)$best
   expect_equal(choose("best"), 3)
   expect_equal(choose("one-se"), 2)
 })
@@ -65,8 +69,10 @@ test_that("a configuration that fails is reported, and is an error when all do",
   tuned <- mil_tune(known_bags(), first_feature, data.frame(fail = c(TRUE, FALSE)))
   expect_equal(tuned$results$failed, c(3, 0))
   expect_equal(tuned$best, 2)
-  expect_error(mil_tune(known_bags(), first_feature, data.frame(fail = TRUE)), "told to fail", class = "fumi_error_fit")
-  expect_error(mil_cv(known_bags(), first_feature, fail = TRUE), "told to fail", class = "fumi_error_fit")
+  expect_error(mil_tune(known_bags(), first_feature, data.frame(fail = TRUE)), "told to fail",
+               class = "fumi_error_fit")
+  expect_error(mil_cv(known_bags(), first_feature, fail = TRUE), "told to fail",
+               class = "fumi_error_fit")
 })
 
 test_that("several bags share one configuration; NA leaves a default", {
@@ -99,7 +105,8 @@ test_that("a stopped search goes on, without a seed, to the same result", {
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
   b <- easy_bags()
-  search <- function() mil_tune(b, dlfumi, data.frame(n_background = 2:3), n_target = 1, folds = 2, dir = dir)
+  search <- function() mil_tune(b, dlfumi, data.frame(n_background = 2:3), n_target = 1, folds = 2,
+                                dir = dir)
   whole <- search()
   files <- list.files(dir, full.names = TRUE)
   expect_length(files, 4)
@@ -120,7 +127,8 @@ test_that("results of other work are refused, with what differs", {
   expect_no_error(search())
   other <- b
   other$x[1] <- 0
-  refused <- function(code, what) expect_error(code, paste0("another ", what, ":"), class = "fumi_error_dir")
+  refused <- function(code, what) expect_error(code, paste0("another ", what, ":"),
+                                               class = "fumi_error_dir")
   refused(search(other), "data set")
   refused(search(grid = data.frame(sign = c(1, 2))), "method")
   refused(search(fail = FALSE), "method")
@@ -129,8 +137,10 @@ test_that("results of other work are refused, with what differs", {
   refused(search(metric = "tpr", fpr = .2), "measure")
   refused(mil_tune(b, first_feature, data.frame(sign = 1), folds = 2, dir = dir), "folds")
   refused(mil_cv(b, first_feature, folds = 3, group = c(1:3, 1:3), dir = dir), "folds")
-  refused(mil_benchmark(b, list(one = first_feature), folds = 3, dir = dir), "measure, another folds")
-  expect_error(mil_cv(b, first_feature, sign = -1, folds = 3, dir = dir), "another method", class = "fumi_error_dir")
+  refused(mil_benchmark(b, list(one = first_feature), folds = 3, dir = dir),
+          "measure, another folds")
+  expect_error(mil_cv(b, first_feature, sign = -1, folds = 3, dir = dir), "another method",
+               class = "fumi_error_dir")
 })
 
 test_that("a fitter need not know of progress bars, and one that does shows none", {
@@ -167,14 +177,16 @@ test_that("groups stay together, and labels are spread as evenly as they allow",
   one <- bag_folds(b, 2, group = named)
   set.seed(4)
   expect_identical(bag_folds(b, 2, group = rev(named)), one)
-  expect_error(bag_folds(b, 3, group = rep(1:2, 20)), "`k`.*2 groups with positive", class = "fumi_error_input")
+  expect_error(bag_folds(b, 3, group = rep(1:2, 20)), "`k`.*2 groups with positive",
+               class = "fumi_error_input")
   expect_error(bag_folds(b, 3, group = 1:3), "`group`", class = "fumi_error_input")
   expect_error(bag_folds(b, 3, group = c(NA, 1:39)), "`group`", class = "fumi_error_input")
   small <- known_bags()
   expect_equal(nrow(mil_cv(small, first_feature, folds = 2, group = c(1, 2, 3, 1, 2, 3))), 2)
-  expect_error(mil_cv(small, first_feature, folds = rep(1:2, 3), group = rep(1:2, each = 3)), "`folds`.*in more",
+  expect_error(mil_cv(small, first_feature, folds = rep(1:2, 3), group = rep(1:2, each = 3)),
+               "`folds`.*in more", class = "fumi_error_input")
+  expect_error(mil_cv(list(a = small, b = small), first_feature, group = rep(1:3, 2)), "`group`",
                class = "fumi_error_input")
-  expect_error(mil_cv(list(a = small, b = small), first_feature, group = rep(1:3, 2)), "`group`", class = "fumi_error_input")
 })
 
 test_that("the witness level is exactly the chance of the best of random draws", {
@@ -187,7 +199,8 @@ test_that("the witness level is exactly the chance of the best of random draws",
     top <- utils::combn(negative, n, max)
     mean(top < s) + mean(top == s) / 2
   }, best, size)
-  at <- function(metric, fpr = .1) witness_metric(best, size, negative, list(metric = metric, fpr = fpr))
+  at <- function(metric, fpr = .1) witness_metric(best, size, negative,
+                                                  list(metric = metric, fpr = fpr))
   expect_equal(at("auc"), mean(by_hand))
   reached <- mapply(function(s, n) if (n > 8) 1 - mean(negative < s)^n else mean(utils::combn(negative, n, max) >= s), best, size)
   for (fpr in c(0, .1, .5, 1)) expect_equal(at("tpr", fpr), mean(reached <= fpr))
@@ -223,13 +236,16 @@ test_that("what cannot be is refused", {
   b <- known_bags()
   expect_error(mil_tune(1, sil, data.frame(cost = 1)), "`x`", class = "fumi_error_input")
   expect_error(mil_tune(b, sil, list(cost = 1)), "`grid`", class = "fumi_error_input")
-  expect_error(mil_tune(b, sil, data.frame(cost = 1), folds = c(1, 2)), "`folds`", class = "fumi_error_input")
-  expect_error(mil_cv(b, sil, metric = "accuracy", level = "witness"), "`level`", class = "fumi_error_input")
+  expect_error(mil_tune(b, sil, data.frame(cost = 1), folds = c(1, 2)), "`folds`",
+               class = "fumi_error_input")
+  expect_error(mil_cv(b, sil, metric = "accuracy", level = "witness"), "`level`",
+               class = "fumi_error_input")
   expect_error(mil_cv(b, sil, metric = "f1"), "`metric`", class = "fumi_error_input")
 })
 
 test_that("the picture of a search is drawn", {
-  picture <- drawn(plot(mil_tune(known_bags(), first_feature, data.frame(sign = c(-1, 1)), refit = FALSE)))
+  picture <- drawn(plot(mil_tune(known_bags(), first_feature, data.frame(sign = c(-1, 1)),
+                                 refit = FALSE)))
   expect_true("C_segments" %in% picture$calls)
   expect_equal(picture$left_changed, character())
 })

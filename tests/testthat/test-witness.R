@@ -25,15 +25,18 @@ test_that("instances are scored by a fit to all other bags", {
   unseen <- which(b$bag %in% c(2, 5))
   weights <- stats::setNames(as.numeric(seq_along(b$ids)), b$ids)
   prior <- rep(c(.2, .9), length.out = b$n_positive)
-  spec <- list(n_target = 2, n_background = 3, lambda = .01, beta = 1, gamma = .1, psi = 2, weight = unname(weights)[b$bag],
-                 noise = "white", normalize = "unit", nonneg = "none", control = dlfumi_control("exact", max_iter = 3))
+  spec <- list(n_target = 2, n_background = 3, lambda = .01, beta = 1, gamma = .1, psi = 2,
+               weight = unname(weights)[b$bag],
+                 noise = "white", normalize = "unit", nonneg = "none",
+                 control = dlfumi_control("exact", max_iter = 3))
   set.seed(3)
   score <- score_unseen(b, unseen, spec, prior, rlang::current_env())
   others <- b[-c(2, 5)]
   given <- numeric(length(others$bag))
   given[others$order[seq_len(others$n_positive)]] <- prior[-unseen]
   set.seed(3)
-  fit <- dlfumi(others, n_target = 2, n_background = 3, lambda = .01, beta = 1, gamma = .1, psi = 2, n_start = witness_starts,
+  fit <- dlfumi(others, n_target = 2, n_background = 3, lambda = .01, beta = 1, gamma = .1,
+                psi = 2, n_start = witness_starts,
                 combine = "average", bag_weights = weights, instance_prior = given,
                 control = dlfumi_control("exact", max_iter = 3))
   expect_identical(score, score_instances(fit, b$x[, unseen]))
@@ -65,9 +68,11 @@ test_that("what cannot be looked for is said", {
     expect_error(fit_witnesses(...), words, fixed = TRUE, class = class)
   refused(b, witnesses = -1, words = "`witnesses`")
   refused(b, witnesses = "a", words = "`witnesses`")
-  refused(b, n_target = 9, words = "`n_target` must be at most the number of positive bags that a fit sees when `witnesses` are looked for (8), not 9.")
+  refused(b, n_target = 9,
+          words = "`n_target` must be at most the number of positive bags that a fit sees when `witnesses` are looked for (8), not 9.")
   refused(b[c(1, 11:20)], words = "`witnesses` must be 0 when there is one positive bag")
-  refused(bag_shards(b, n = 2), words = "`witnesses` must be 0 for bags in parts", class = "fumi_error_no_meaning")
+  refused(bag_shards(b, n = 2), words = "`witnesses` must be 0 for bags in parts",
+          class = "fumi_error_no_meaning")
 })
 
 test_that("an interrupt while witnesses are looked for is an error, since there is no fit yet", {
