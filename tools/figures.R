@@ -1,6 +1,8 @@
-# Draws the picture of README.md and writes its table and its sentence on speed, from the stored
+# Draws the pictures of README.md and writes its table and its sentence on speed, from the stored
 # results: `Rscript tools/figures.R`, with the package installed.
 library(fumi)
+source("tools/figure-bags.R")
+draw_bags_figure("man/figures/README-bags.png")
 set.seed(3)
 drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
 b <- bags(usps_images(drawn$image), drawn$bag, rep(c(1, 0), each = 50))
