@@ -192,6 +192,8 @@ debian_unstable <- function(packages) {
     apt_get("update", inside = inside)
     apt_get("install", "--yes", "--no-install-recommends", packages, inside = inside)
   })
+  # After the packages, one of which writes this file anew.
+  copy_into(folder, certificates)
   structure(inside, folder = folder)
 }
 
