@@ -1,15 +1,9 @@
-# Draws the pictures of README.md and writes its table and its sentence on speed, from the stored
-# results: `Rscript tools/figures.R`, with the package installed.
+# Draws the picture of README.md and writes what its code prints, and from the stored results its
+# table and its sentence on speed: `Rscript tools/figures.R`, with the package installed.
 library(fumi)
 source("tools/figure-bags.R")
+source("tools/readme.R")
 draw_bags_figure("man/figures/README-bags.png")
-set.seed(3)
-drawn <- draw_bags(which(usps$digit == 3), which(usps$digit != 3))
-b <- bags(usps_images(drawn$image), drawn$bag, rep(c(1, 0), each = 50))
-fit <- dlfumi(b, n_target = 4, n_background = 15, gamma = 0.1, beta = 25, lambda = 0.01)
-png("man/figures/README-atoms.png", width = 675, height = 495, res = 90)
-plot(fit)
-invisible(dev.off())
 
 shown <- list(c("mi-SVM", "tuned"), c("DL-FUMI, witnesses", "tuned, averaged, one scale"),
               c("DL-FUMI, exact codes", "tuned, averaged, one scale"),
@@ -35,4 +29,4 @@ readme[from + 0:2] <- c(
           speed$ms[speed$problem == "usps"], times[["usps"]]),
   sprintf("vectorised R on OpenBLAS; for 4980 x 1000 it is %s times, for 256 x 50000 with 60 atoms %s times", times[["ar"]], times[["large"]]),
   "([bench/](bench/README.md), [rows](bench/results/iteration.csv)).")
-writeLines(readme, "README.md")
+writeLines(with_output(readme), "README.md")
