@@ -49,7 +49,7 @@ autoplot_objective <- function(object) {
     ggplot2::geom_point(colour = background_colour, size = 0.7)
 }
 
-# One panel a value of `panel`: images if they are, curves otherwise. `feature` numbers the rows of
+# One panel per value of `panel`: images if they are, curves otherwise. `feature` numbers the rows of
 # `long`.
 draw_instances <- function(long, feature, image_dim, panel, role, limits) {
   facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]))

@@ -42,7 +42,7 @@ print.bags <- function(x, ...) {
   cat(ncol(x$x), " instances of ", nrow(x$x), " features",
       if (!is.null(x$image_dim)) paste0(" (images of ", paste(x$image_dim, collapse = " x "), ")"),
       ", ", if (size[1] == size[2]) size[1]
-            else paste(size, collapse = " to "), " a bag\n", sep = "")
+            else paste(size, collapse = " to "), " per bag\n", sep = "")
   if (!is.null(x$truth))
     cat(sum(x$truth), " instances are known targets (for evaluation only)\n", sep = "")
   invisible(x)

@@ -19,14 +19,14 @@
 #' Pixels with a band that is missing or infinite are left out. A point whose halo has no other
 #' pixels gives no bag, with a warning.
 #'
-#' @param x a `SpatRaster` of terra, one layer a band. It is read in blocks; only pixels of bags
+#' @param x a `SpatRaster` of terra, one layer per band. It is read in blocks; only pixels of bags
 #'   are kept.
 #' @param points the targets: a `SpatVector` of points, or a matrix or data frame with columns `x`
 #'   and `y`, or with two columns, in the coordinates of the map.
 #' @param halo how far a target may be from its point, see below.
 #' @param negative `"random"`: negative bags are random pixels outside of all haloes. `"tiles"`:
 #'   they are square tiles of the raster, drawn at random, less the haloes.
-#' @param n_negative,negative_size number of negative bags, and of pixels a bag (for tiles, at
+#' @param n_negative,negative_size number of negative bags, and of pixels per bag (for tiles, at
 #'   most, rounded up to a square); fewer if the raster has not as many.
 #' @param ... nothing: an unknown argument is an error.
 #' @return `bags()`: [bags()] with the ids `target<i>` for point i, and `background<j>`, and the

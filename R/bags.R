@@ -1,6 +1,6 @@
 #' Bags of instances
 #'
-#' `bags()` is the one door through which data enter the package. It takes data
+#' `bags()` prepares data for every function of the package. It takes data
 #' as they come (a matrix, a sparse matrix, a data frame, a list of matrices, an array of images,
 #' or a formula), checks them once, and returns the one class that every method
 #' of the package works on. `as_bags()` is another name for it.
@@ -486,7 +486,7 @@ check_both_labels <- function(b, call = rlang::caller_env()) {
             class = "label", call = call)
 }
 
-# A vector or matrix with one entry or column an instance, back in the user's order.
+# A vector or matrix with one entry or column per instance, back in the user's order.
 in_user_order <- function(b, values) {
   if (length(dim(values)) == 2) values[, order(b$order), drop = FALSE] else values[order(b$order)]
 }

@@ -16,7 +16,7 @@
 #' `sub_ace()` has no sign, so that `-s` scores like `s`. Target columns that
 #' depend on the others are dropped; an instance at the background mean scores 0.
 #'
-#' @param x the instances: an n x d matrix or data frame with one row an
+#' @param x the instances: an n x d matrix or data frame with one row per
 #'   instance, an array of images, or [bags()].
 #' @param target a matrix with one row per target atom and one column per
 #'   feature, as `coef(fit, "target")` gives it, or a model with a dictionary,
@@ -225,7 +225,7 @@ target_atoms <- function(model, call) {
 #' there for comparison with toolboxes that use it. Scores of the very instances
 #' that made the background are no guide to a threshold.
 #'
-#' @param x background instances: an n x d matrix or data frame with one row an
+#' @param x background instances: an n x d matrix or data frame with one row per
 #'   instance, an array of images, or [bags()], whose negative bags are used. At
 #'   least two instances.
 #' @param whitener how the covariance is made invertible; see below.

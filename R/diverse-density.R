@@ -52,7 +52,7 @@
 #'     `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the starts that are done, with a warning}
 #' @references Maron, O. and Lozano-Perez, T. (1998). A framework for multiple-instance learning.
 #'   *Advances in Neural Information Processing Systems* 10.
-#' @seealso [em_dd()], which fits the same model to one instance a bag at a time.
+#' @seealso [em_dd()], which fits the same model to one instance per bag at a time.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20, image_dim = c(6, 6))
@@ -123,7 +123,7 @@ dd_problem <- function(b, spec, call = rlang::caller_env()) {
        size = c(t_size, s_size))
 }
 
-# The problem on one instance a bag: that of column which[j] for bag j.
+# The problem on one instance per bag: that of column which[j] for bag j.
 dd_subset <- function(problem, which) {
   problem$x <- problem$x[, which, drop = FALSE]
   problem$scale <- problem$scale[which]

@@ -5,7 +5,7 @@
 #'   the objective. In the first two, codes are thresholded by `lambda` itself after each
 #'   gradient step, so that they settle at a penalty of `lambda` times the largest
 #'   eigenvalue of \eqn{D'D}; in `"exact"`, `lambda` is the penalty.
-#' @param inner number of gradient steps on the codes an iteration (`"paper"`, `"matlab"`), or
+#' @param inner number of gradient steps on the codes per iteration (`"paper"`, `"matlab"`), or
 #'   between two looks at the gap (`"exact"` with `solver = "ista"`).
 #' @param max_iter largest number of iterations.
 #' @param tol stop when the objective changes by less than this, relative to the first

@@ -13,7 +13,7 @@
 #' where \eqn{P_j = 1 - \prod_i (1 - p_i)} for `pool = "noisy-or"` (DMIL), and
 #' \eqn{P_j = (n_j^{-1} \sum_i p_i^r)^{1/r}}, \eqn{r} the `exponent`, for `pool = "gmean"` (GD-MIL):
 #' the mean of a bag's probabilities for \eqn{r = 1}, near their maximum for large \eqn{r}. With one
-#' instance a bag the two are the same.
+#' instance per bag the two are the same.
 #'
 #' An iteration moves one atom after the other on the unit sphere, along the steepest descent and by
 #' a step that lowers \eqn{J} while the codes are fixed, then computes the codes anew. Codes

@@ -1,4 +1,4 @@
-#' EM-DD: diverse density with one instance a bag
+#' EM-DD: diverse density with one instance per bag
 #'
 #' Finds the point and scales of [diverse_density()] by turns: choose in each bag the instance that
 #' is nearest to the point, then fit the point and scales to the chosen instances.

@@ -57,7 +57,7 @@
 #' @param init the start: `"instances"`, the instance of a positive bag with the largest objective;
 #'   `"kmeans"`, the k-means centre of those instances with the largest objective; for several
 #'   signatures, as said below.
-#' @param n_clusters for `init = "kmeans"`: the number of centres, at most one an instance.
+#' @param n_clusters for `init = "kmeans"`: the number of centres, at most one per instance.
 #' @param max_iter largest number of steps.
 #' @param normalize `"none"` takes instances as they are, `"unit"` brings each to norm 1 first.
 #' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()`

@@ -7,8 +7,8 @@
 #' With \eqn{f(x) = \langle w, \phi(x) \rangle + b}, `type = "mi"` minimises
 #' \deqn{\tfrac12 \|w\|^2 + C \sum_i c_i \max(0, 1 - y_i f(x_i))}
 #' over \eqn{w}, \eqn{b} and the labels \eqn{y_i}, which are -1 in negative bags and of which at
-#' least one is +1 in each positive bag. `type = "MI"` has one term a positive bag, that of its
-#' instance with the largest \eqn{f}, and one term an instance of negative bags.
+#' least one is +1 in each positive bag. `type = "MI"` has one term per positive bag, that of its
+#' instance with the largest \eqn{f}, and one term per instance of negative bags.
 #'
 #' Both alternate between an ordinary SVM (kernlab's) and new labels: \eqn{y_i = +1} where
 #' \eqn{f(x_i) > 0} and for the instance with the largest \eqn{f} of each positive bag, the first
@@ -220,7 +220,7 @@ call_targets <- function(b, score, type) {
   replace(target, vapply(members, function(i) i[which.max(score[i])], 1L), TRUE)
 }
 
-# An SVM on the means of points in feature space, with one coefficient an instance: a point
+# An SVM on the means of points in feature space, with one coefficient per instance: a point
 # shares its own equally among its instances. `weight`: of negatives and positives; `copies`: how
 # often each instance counts.
 svm_on_points <- function(gram, points, weight, copies = rep(1L, nrow(gram))) {

@@ -277,7 +277,7 @@ squared_hinge <- function(data, own, cost, weight, d = ncol(data)) {
   unname(fit$W[1, seq_len(d)]) * (if (fit$ClassNames[1] == "own") 1 else -1)
 }
 
-# LIBLINEAR has no cost an instance. A feature s that is 0 for all other instances gives one: the
+# LIBLINEAR takes no cost per instance. A feature s that is 0 for all other instances gives one: the
 # least of .5 u^2 + C max(0, m - s u)^2 over u is C c max(0, m)^2 when s^2 = (1 / c - 1) / (2 C).
 cost_columns <- function(weight, n_rest, cost) {
   s <- sqrt((1 / pmax(weight, 1e-6) - 1) / (2 * cost))

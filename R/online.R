@@ -102,7 +102,7 @@ online_fit <- function(b, scale, start, spec, report, call) {
 }
 
 # A function read(label, place) that gives the instances at these places among all, and their
-# scale. Of parts it holds one a label.
+# scale. Of parts it holds one per label.
 part_reader <- function(b, scale, normalize) {
   if (!inherits(b, "bag_shards"))
     return(function(label, place) list(x = b$x[, place, drop = FALSE], scale = scale[place]))

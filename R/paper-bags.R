@@ -5,7 +5,7 @@
 #' images of your own.
 #'
 #' @section Experiments:
-#' * `"usps"`: one digit against the others, for each digit. 200 test images a digit are drawn
+#' * `"usps"`: one digit against the others, for each digit. 200 test images per digit are drawn
 #'   first, from all 9298; the training bags come from the rest.
 #' * `"ar_sunglasses"`, `"ar_person"`: sunglasses, and Woman No. 10, among the AR faces, which the
 #'   user must have (see [read_ar()]). The person's images of the first session are for training,
@@ -25,10 +25,10 @@
 #' @param seed the seed of all runs.
 #' @param target,other numbers of the images with and without a target.
 #' @param n_targets number of targets in each positive bag: one entry per bag.
-#' @param positive_size,n_negative,negative_size instances a positive bag, number of negative bags,
-#'   instances a negative bag.
+#' @param positive_size,n_negative,negative_size instances per positive bag, number of negative bags,
+#'   instances per negative bag.
 #' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with
-#'   one row an instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
+#'   one row per instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
 #'   with `train` ([bags()] with truth), `test` (array height x width x n), `truth` of the test
 #'   images (logical; for `"usps"`, whether it is the digit), `index` (numbers of the test images)
 #'   and `group` (digit or person of each).
@@ -118,7 +118,7 @@ person <- list(n_test = 100, fpr = c(0.029, 0.05, 0.12),
                             DMIL = c(54.5, 69.1, 78.8), `DL-FUMI` = c(78.9, 91.5, 95.5),
                             `DL-FUMI, subACE` = c(94.6, 100, 100)))
 
-# `n_test`: test images a digit, or other people's images in the test (NULL: all that are left).
+# `n_test`: test images per digit, or other people's images in the test (NULL: all that are left).
 # `parameters` are the paper's own for DL-FUMI, `paper` its results in per cent: accuracy, or true
 # positive rates at `fpr`.
 paper_protocols <- list(

@@ -13,7 +13,7 @@
 #' @param run,unit which run and unit.
 #' @param n number of digits for `"errors"`.
 #' @param ... for `"roc"`, passed to [plot.mil_roc()].
-#' @return `x`, invisibly.
+#' @return Invisibly, for `"confusion"` the table that is drawn, otherwise `x`.
 #' @examples
 #' paper_plot("olivetti_eyeglasses", "roc")
 #' paper_plot("usps", "confusion", method = "DL-FUMI", setting = "tuned, averaged, one scale")
@@ -27,7 +27,8 @@ paper_plot <- function(x, what = c("roc", "confusion", "errors", "atoms"), metho
     stop_fumi("`what` must be \"roc\" or \"atoms\" for \"", x$name, "\", not \"", what, "\".",
               class = "no_meaning")
   unit <- if (is.null(unit)) x$tasks$unit[1] else check_unit(unit, x$protocol)
-  switch(what, confusion = plot_confusion(x, method, setting),
+  if (what == "confusion") return(invisible(plot_confusion(x, method, setting)))
+  switch(what,
          errors = plot_errors(x, method, setting, run, n),
          atoms = plot_dictionaries(x, method, setting, run),
          roc = if (digits) plot_digit_roc(x, method, setting, run, ...)
@@ -88,8 +89,8 @@ confusion <- function(x, method, setting) {
   i <- rows_of(predicted, method, setting, rlang::caller_env(3))
   true <- unlist(lapply(predicted$run[i], function(run) x$tests[[test_key("usps", run)]]$group))
   counts <- table(true, predicted = factor(unlist(predicted$predicted[i]), x$protocol$units))
-  structure(100 * counts / rowSums(counts), title = paste0(predicted$method[i[1]], ", ",
-                                                           predicted$setting[i[1]]))
+  structure(round(100 * counts / rowSums(counts), 1),
+            title = paste0(predicted$method[i[1]], ", ", predicted$setting[i[1]]))
 }
 
 plot_confusion <- function(x, method, setting) {
@@ -104,8 +105,9 @@ plot_confusion <- function(x, method, setting) {
   graphics::axis(1, seq_len(n), colnames(share), tick = FALSE)
   graphics::axis(2, seq_len(n), rev(rownames(share)), tick = FALSE, las = 1)
   graphics::text(col(share), n + 1 - row(share),
-                 ifelse(share < 0.05, "", formatC(share, 1, format = "f")),
+                 ifelse(share == 0, "", formatC(share, 1, format = "f")),
                  col = ifelse(share > 50, "white", "grey20"), cex = 0.75)
+  share
 }
 
 # Pairs of a misclassified digit and its reconstruction by the fit of the digit that it was taken
@@ -145,7 +147,7 @@ fits_of <- function(x, method, setting, run) {
   stats::setNames(x$fits[i], x$tasks$unit[i])
 }
 
-# One row a unit: target atoms, a gap, background atoms, each on grey limits symmetric about 0.
+# One row per unit: target atoms, a gap, background atoms, each on grey limits symmetric about 0.
 plot_dictionaries <- function(x, method, setting, run) {
   fits <- fits_of(x, method, setting, run)
   n_atoms <- max(vapply(fits, function(fit) ncol(fit$dictionary), 1L))

@@ -1,25 +1,33 @@
 #' Tables of the paper's experiments
 #'
-#' The results of an experiment beside the paper's own. For a name, those that are stored with the
-#' package, made by `inst/replication/run_all.R`; `runs` says how many repetitions a row has.
+#' The results of an experiment next to the paper's own: those stored with the package, made by
+#' `inst/replication/run_all.R`, or those of an experiment of your own.
 #'
-#' @param x the name of an experiment, `"usps"`, `"olivetti_eyeglasses"` or `"olivetti_person"`; or, for `paper_table()`, what
-#'   [paper_experiment()] returned.
-#' @return `paper_table()`: a data frame, best first, of class `paper_table`, which prints and takes `knitr::kable()`. For `"usps"`: `method`, `setting`,
-#'   `mean` and `sd` of the accuracy over `runs`, in per cent, and the `paper`'s. Otherwise `method`, `setting`, mean
-#'   true positive rates in per cent at each false positive rate of the paper, `AUC` with a 95 % interval `low` to `high` from
-#'   resampling people, `runs`, and the paper's rates (for its AR faces).
+#' @param x the name of a stored experiment, `"usps"`, `"olivetti_eyeglasses"` or
+#'   `"olivetti_person"`; or, for `paper_table()`, what [paper_experiment()] returned.
+#' @return `paper_table()`: a data frame of class `paper_table`, one row per method and setting,
+#'   best first. For `"usps"` its columns are `method`, `setting`, `mean` and `sd` of the accuracy
+#'   in per cent over `runs` repetitions, and the `paper`'s accuracy. For the others: `method`,
+#'   `setting`, the mean true positive rate in per cent at each false positive rate of the paper
+#'   (`1 %`, ...), the mean `AUC` with the limits `low` and `high` of its 95 % confidence interval
+#'   from resampling people, `runs`, and the paper's rates (`paper 1 %`, ..., for its AR faces).
 #'
-#'   `paper_results()`: what is stored of an experiment, as [paper_experiment()] returns it, without fits. Of the digits it has
-#'   `predicted`, the predicted digits of all runs, in the order of `tests`. Most scores are whole numbers with the ROC
-#'   curve of the scores that they stand for.
+#'   It prints, and `format()` returns it, as people read it: the digits as methods x settings, the
+#'   rates with the interval in one column. `knitr::kable(format(paper_table("usps")))` is the same
+#'   table for a report. The paper's numbers have the digits with which they were published.
+#'
+#'   `paper_results()`: what is stored of an experiment, as [paper_experiment()] returns it, without
+#'   fits. For the digits it has `predicted`, the predicted digits of all runs, in the order of
+#'   `tests`. Most scores are replaced by whole numbers that have the same ROC curve.
 #' @details
-#' "One scale" means that a class's scores are standardised on its negative training instances before the classes are
-#' compared, see [one_vs_rest()]. True positive rates are read off the ROC curve by straight lines between its points,
-#' see [tpr_at()]: a rate of 1 % of 91 negatives is less than one false alarm.
+#' "One scale" means that the scores of each digit's detector are standardised on its negative
+#' training instances before the digits are compared, see [one_vs_rest()]. True positive rates are
+#' read off the ROC curve by linear interpolation between its points, see [tpr_at()]: a false
+#' positive rate of 1 % of 91 negatives is less than one false alarm.
 #' @seealso [paper_experiment()]
 #' @examples
-#' head(paper_table("usps"))
+#' paper_table("usps")
+#' subset(paper_table("usps"), method == "DL-FUMI")$mean
 #' paper_results("usps")$date
 #' @export
 paper_table <- function(x) {
@@ -32,12 +40,80 @@ paper_table <- function(x) {
 
 #' @export
 print.paper_table <- function(x, ...) {
-  shown <- as.data.frame(lapply(x, function(column) if (is.numeric(column)) round(column, 3) else column),
-                         check.names = FALSE)
-  percent <- setdiff(names(x)[vapply(x, is.double, NA)], c("AUC", "low", "high"))
-  shown[percent] <- lapply(x[percent], function(column) ifelse(is.na(column), "", formatC(column, 1, format = "f")))
-  print(shown, row.names = FALSE, right = TRUE)
+  shown <- format(x)
+  lines <- table_caption(x)
+  if (length(lines)) cat(strwrap(lines, getOption("width")), sep = "\n")
+  ours <- !startsWith(names(shown), "paper ")
+  print_strings(shown[ours])
+  if (!all(ours)) {
+    cat("The paper's true positive rates, in per cent (for its AR faces):\n")
+    print_strings(published_rates(shown))
+  }
   invisible(x)
+}
+
+#' @export
+format.paper_table <- function(x, ...) {
+  if (all(c("method", "setting", "mean", "paper") %in% names(x))) return(format_digits(x))
+  if (all(c("method", "setting", "AUC", "low", "high") %in% names(x))) return(format_detection(x))
+  NextMethod()
+}
+
+table_caption <- function(x) {
+  if (!all(c("runs", "setting") %in% names(x)) || !nrow(x)) return()
+  runs <- paste0("mean of ", paste(unique(range(x$runs)), collapse = " to "),
+                 if (max(x$runs) == 1) " run" else " runs")
+  if ("AUC" %in% names(x))
+    return(paste0("True positive rate in per cent at each false positive rate: ", runs))
+  if ("mean" %in% names(x))
+    c(paste0("Accuracy in per cent (", runs, "): raw scores / scores on one scale"),
+      if (max(x$runs) > 1) paste("Standard deviation between runs, column `sd`:",
+                                 paste(decimals(range(x$sd)), collapse = " to ")))
+}
+
+# One row per method, one column per setting; a setting's raw accuracy sorts before "one scale".
+format_digits <- function(x) {
+  rows <- x[order(x$setting), ]
+  setting <- function(x) sub(", one scale$", "", x$setting)
+  methods <- unique(x$method)
+  by <- list(factor(rows$method, methods), factor(setting(rows), unique(setting(x))))
+  cells <- tapply(decimals(rows$mean), by, paste, collapse = " / ")
+  cells[is.na(cells)] <- ""
+  data.frame(method = methods, cells, paper = published_text(x$paper[match(methods, x$method)]),
+             row.names = NULL, check.names = FALSE)
+}
+
+format_detection <- function(x) {
+  rates <- grep(" %$", names(x), value = TRUE)
+  ours <- rates[!startsWith(rates, "paper ")]
+  data.frame(as.list(x)[c("method", "setting")], lapply(x[ours], decimals),
+             AUC = decimals(x$AUC, 3),
+             `95 % interval` = paste(decimals(x$low, 3), "-", decimals(x$high, 3)),
+             lapply(x[setdiff(rates, ours)], published_text), check.names = FALSE)
+}
+
+# The rows of methods for which the paper has rates.
+published_rates <- function(shown) {
+  rates <- startsWith(names(shown), "paper ")
+  subace <- ifelse(grepl("subACE$", shown$setting), ", subACE", "")
+  out <- data.frame(method = paste0(shown$method, subace), shown[rates], check.names = FALSE)
+  names(out) <- sub("^paper ", "", names(out))
+  out[!duplicated(out$method) & rowSums(shown[rates] != "") > 0, ]
+}
+
+decimals <- function(x, digits = 1) ifelse(is.na(x), "", formatC(x, digits, format = "f"))
+
+# The paper's numbers have one decimal, and two where they were published with two.
+published_text <- function(x) ifelse(is.na(x), "", ifelse(x == round(x, 1), decimals(x),
+                                                          decimals(x, 2)))
+
+# Names to the left, numbers to the right.
+print_strings <- function(shown) {
+  left <- names(shown) %in% c("method", "setting")
+  padded <- lapply(names(shown)[left], function(name) format(c(name, shown[[name]])))
+  shown[left] <- lapply(padded, `[`, -1)
+  names(shown)[left] <- vapply(padded, `[`, "", 1)
+  print(shown, row.names = FALSE)
 }
 
 # ---- digits --------------------------------------------------------------------------------

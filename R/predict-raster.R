@@ -12,7 +12,7 @@
 #'
 #' @inheritParams predict.mil_model
 #' @param object a fitted model.
-#' @param new_data a `SpatRaster` of terra, one layer a feature.
+#' @param new_data a `SpatRaster` of terra, one layer per feature.
 #' @param filename the file for the map, such as `"map.tif"`; by default terra keeps it in memory,
 #'   or in a temporary file if it is large.
 #' @param ... passed on to [predict.mil_model()].

@@ -60,7 +60,7 @@ read_ar <- function(dir, height = 83, width = 60) {
        set = 1L + (files$image > 13), sunglasses = files$image %in% c(8:10, 21:23))
 }
 
-# What the names in a folder say, one row a file, sorted.
+# What the names in a folder say, one row per file, sorted.
 ar_files <- function(dir, call = rlang::caller_env()) {
   if (!is.character(dir) || length(dir) != 1 || is.na(dir) || !dir.exists(dir))
     stop_fumi("`dir` must be an existing folder, not ", describe(dir), ".", call = call)
@@ -166,7 +166,7 @@ palette_to_grey <- function(pixels, bytes, header, path, call) {
 }
 
 # Rec. 601: 0.299 red, 0.587 green, 0.114 blue, in thousandths so that white is 1
-# exactly. `step` bytes a pixel, of which the first three are blue, green and red.
+# exactly. `step` bytes per pixel, of which the first three are blue, green and red.
 bgr_to_grey <- function(levels, step) {
   levels <- matrix(levels, step)
   (114 * levels[1, ] + 587 * levels[2, ] + 299 * levels[3, ]) / 255000

@@ -18,9 +18,9 @@
 #'     bag, in each the images of that bag (PNG or JPEG, all of one size; colours are averaged to
 #'     grey). It needs the package png or jpeg and is read only}
 #'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a
-#'     matrix (`X`) with one column an instance, a label for each (`labels_bag` or `labels`) and if
+#'     matrix (`X`) with one column per instance, a label for each (`labels_bag` or `labels`) and if
 #'     possible the number of its bag (`bag_number`), as the authors' code of FUMI has it; or a
-#'     cell array (`dataBags`) of matrices with one row an instance, one per bag, and a label for
+#'     cell array (`dataBags`) of matrices with one row per instance, one matrix per bag, and a label for
 #'     each, as that of MI-ACE has it. A matrix whose rows are as many as the labels and whose
 #'     columns are not is taken to have instances in rows. Without bag numbers, which FUMI does not
 #'     need, each run of equal labels becomes one bag, with a warning. `labels_point` is the truth.

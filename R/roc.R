@@ -112,7 +112,7 @@ format_auc <- function(roc) sprintf("%.3f", as.numeric(roc$auc) / if (isTRUE(roc
 #' @param roc a curve made by [mil_roc()] or `pROC::roc()`, or a list of them.
 #' @param fpr false positive rates, in \[0, 1\].
 #' @return For one curve a vector as long as `fpr`; for a list a matrix with one
-#'   row a curve (named as the list is) and one column a rate.
+#'   row per curve (named as the list is) and one column per rate.
 #' @examples
 #' r <- mil_roc(c(5, 4, 3, 2, 1), c(1, 0, 1, 1, 0))
 #' tpr_at(r, c(0, 0.25, 0.5))

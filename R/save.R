@@ -23,7 +23,7 @@ deepest <- 16
 #'
 #' `mil_save()` writes a fitted model to a file, `mil_load()` reads it back, the same to the last
 #' bit. The file is a format of this package that cannot hold code, unlike the files of [saveRDS()]
-#' and [save()]: reading one from somebody else runs nothing of theirs. It carries a checksum, and
+#' and [save()]: reading a file from somebody else cannot run their code. It carries a checksum, and
 #' a file that was damaged or cut short is refused.
 #'
 #' The file is first written beside its place and then renamed, so a session that is killed leaves

@@ -1,7 +1,7 @@
 #' Single-instance learner
 #'
-#' Gives every instance the label of its bag and trains an ordinary classifier: the baseline of
-#' baselines, and the smallest example of a method in this package.
+#' Gives every instance the label of its bag and trains an ordinary classifier: the simplest
+#' baseline, and the smallest example of a method in this package.
 #'
 #' @details
 #' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))},

@@ -5,7 +5,7 @@
 #' atoms. With `image_dim`, atoms are smooth spots, so that they look like something.
 #'
 #' @param n_bags number of bags, half of them positive (rounded up).
-#' @param bag_size instances a bag.
+#' @param bag_size instances per bag.
 #' @param n_features number of features; the size of the image if `image_dim` is given.
 #' @param n_target,n_background numbers of atoms.
 #' @param witness_rate share of the instances of a positive bag that hold a target; at least

@@ -255,7 +255,7 @@ check_apart <- function(folds, group, call) {
   folds
 }
 
-# One list of parameters a row.
+# One list of parameters per row.
 check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
     stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid),

@@ -99,7 +99,7 @@ view_bags <- function(b, said, mine, shown) {
        prob = if (is.null(said$prob)) "null" else doubles(said$prob, shown))
 }
 
-# As many instances a bag as make 25 MB of pixels.
+# As many instances per bag as make 25 MB of pixels.
 affordable_instances <- function(size, bytes) {
   total <- vapply(1:50, function(n) sum(pmin(size, n)) * bytes, 0)
   max(1, which(total <= 25e6))
@@ -129,7 +129,7 @@ view_parts <- function(fit) {
 }
 
 # The values of the instances that each bag shows, columns `shown[[k]]` of x, and of what is
-# rebuilt of them; one row a bag. Some thousand instances at a time, so that a long list of bags
+# rebuilt of them; one row per bag. Some thousand instances at a time, so that a long list of bags
 # takes little memory.
 view_values <- function(fit, x, shown) {
   some_bags <- function(some) {
@@ -167,7 +167,7 @@ to_steps <- function(values, limits) {
 
 # ---- JSON -----------------------------------------------------------------------------------
 
-# Each returns JSON, `json_text()`, `json_number()` and `json_object()` one string a value; fields
+# Each returns JSON, `json_text()`, `json_number()` and `json_object()` one string per value; fields
 # of an object are JSON, or lists of such fields. Text has no "<", so that it cannot end the script
 # that holds it.
 

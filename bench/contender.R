@@ -1,7 +1,7 @@
 #!/usr/bin/env Rscript
 # One contender on one problem in a process of its own, started by run.R:
 #   contender.R <contender> <problem>
-# prints CPU and wall milliseconds an iteration (the least of some batches), the share of R in a
+# prints CPU and wall milliseconds per iteration (the least of some batches), the share of R in a
 # whole call, the BLAS, and the objective of the iterations that all contenders make.
 
 bench <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))

@@ -80,7 +80,7 @@ iteration <- function(here, gflops) {
   }
 }
 
-# One row a contender, with times only if its objectives are those of vectorised R to 1e-9. ratio
+# One row per contender, with times only if its objectives are those of vectorised R to 1e-9. ratio
 # and median_ratio: vectorised R over it, for "portable" AVX2 over it, for "avx2", "reference" and
 # "threads" the core over it.
 compare <- function(runs, name, gflops) {

@@ -89,7 +89,7 @@ static void test_step(void) {
   }
 }
 
-/* All p are 0 in doubles: the objective of one instance a bag is its E, and the step still
+/* All p are 0 in doubles: the objective of one instance per bag is its E, and the step still
  * descends. */
 static void test_far(void) {
   dmil_case *c = random_case(DMIL_NOISY_OR, 1e5);

@@ -11,7 +11,7 @@ load(file.path(tempdir(), "RnavGraphImageData", "data", "faces.rda"), source_dat
 faces <- as.matrix(source_data$faces)
 stopifnot(is.integer(faces), dim(faces) == c(64^2, 400), faces >= 0, faces <= 255)
 
-# The labels were made by eye, one row a column of `faces`.
+# The labels were made by eye, one row per column of `faces`.
 labels <- read.csv(file.path("data-raw", "olivetti-eyeglasses.csv"))
 stopifnot(labels$column == 1:400, labels$person == rep(1:40, each = 10),
           labels$image == rep(1:10, times = 40), labels$eyeglasses %in% 0:1)

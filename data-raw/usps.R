@@ -11,7 +11,7 @@ for (set in c("zip.train", "zip.test"))
 zip <- rbind(source_data$zip.train, source_data$zip.test)
 stopifnot(dim(source_data$zip.train) == c(7291, 257), dim(source_data$zip.test) == c(2007, 257))
 
-# One image a row of `zip`, its pixels row by row: the transpose runs along the
+# One image per row of `zip`, its pixels row by row: the transpose runs along the
 # columns of an image first, so rows and columns have to change places.
 pixels <- array(t(zip[, -1]), c(16, 16, nrow(zip)))
 pixels <- aperm(pixels, c(2, 1, 3))

@@ -3,7 +3,7 @@
  * The core speaks the paper (Jiao and Zare 2016), R speaks words:
  *
  *   paper          core                R                     shape
- *   x_i, X         X                   x                     d x N, one instance a column
+ *   x_i, X         X                   x                     d x N, one instance per column
  *   D = [D+ D-]    D                   dictionary            d x K, unit-norm columns
  *   alpha_i        A                   codes                 K x N
  *   P(z_i = 1)     p                   prob_target           N_pos

@@ -1,4 +1,4 @@
-/* core_kernel.h: the inner loops, one operation a section, for any instruction set. Each
+/* core_kernel.h: the inner loops, one operation per section, for any instruction set. Each
  * core_kernel_<set>.c says what a vector is, and includes this file. It defines
  *
  *   INLINE             static inline, always, for this instruction set; TARGET, the attribute alone

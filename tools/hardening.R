@@ -733,7 +733,7 @@ c_runs <- function(copy) {
   merge_runs(do.call(rbind, lapply(objects, gcov_lines)))
 }
 
-# One row a line of C of this package: whether it ran, and which of its branches.
+# One row per line of C of this package: whether it ran, and which of its branches.
 gcov_lines <- function(object) {
   text <- system2("gcov", c("--json-format", "--stdout", "-b", "-o", dirname(object),
                             shQuote(object)), stdout = TRUE, stderr = FALSE)

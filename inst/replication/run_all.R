@@ -32,7 +32,7 @@ if (workers > 1) future::plan("multisession", workers = workers)
 
 # ---- what is tried -----------------------------------------------------------------------------
 
-# At most twelve configurations a method.
+# At most twelve configurations per method.
 atoms <- function(sizes, lambda = c(0.001, 0.003, 0.01, 0.03)) {
   grid <- expand.grid(lambda = lambda, size = seq_len(nrow(sizes)))
   cbind(sizes[grid$size, ], lambda = grid$lambda)

@@ -454,7 +454,7 @@ function_cases <- function() {
     case("one label to calibrate by", "label", "label", function() mil_calibrate(fit, b[b$label])))
 }
 
-# Runs the cases; returns what went otherwise, one string a case: another answer, a message without
+# Runs the cases; returns what went otherwise, one string per case: another answer, a message without
 # the argument, a warning that is not ours, or a changed `.Random.seed`.
 run_cases <- function(cases) {
   set.seed(12)

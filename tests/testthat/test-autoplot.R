@@ -20,7 +20,7 @@ test_that("atoms are rasters or curves, one panel each", {
   expect_silent(built(ggplot2::autoplot(sil(bags_of(d)))))
 })
 
-test_that("the objective has a line a start, where there is one", {
+test_that("the objective has one line per start, where there is one", {
   b <- bags_of(eight_bags())
   fit <- fit_to(b, n_start = 2)
   expect_equal(built(ggplot2::autoplot(fit, "objective"))[[1]]$y, loss_path(fit)$objective)

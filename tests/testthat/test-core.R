@@ -166,7 +166,7 @@ test_that("positive_sd never divides by 0", {
   expect_identical(positive_sd(7), 1)
 })
 
-test_that("the negatives are one a row, normalised", {
+test_that("the negatives are one per row, normalised", {
   x <- rbind(c(3, 4), c(5, 12), c(0, 2))
   b <- bags(x, 1:3, c(0, 1, 0))
   expect_equal(normalised_negatives(b, instance_scale(b$x, "unit")), rbind(c(.6, .8), c(0, 1)))

@@ -83,7 +83,7 @@ test_that("an instance at the point itself, and one beyond all numbers, leave th
   }
 })
 
-test_that("one instance a bag makes both models one", {
+test_that("one instance per bag makes both models one", {
   set.seed(1)
   for (scale_type in dd_scale_types) {
     problem <- dd_case(scale_type, n = 6)

@@ -94,7 +94,7 @@ test_that("with a kernel, objective and gradient are those of atoms Phi(X) B", {
   }
 })
 
-test_that("with one instance a bag, noisy-or is the generalised mean of any exponent", {
+test_that("with one instance per bag, noisy-or is the generalised mean of any exponent", {
   case <- dmil_case(small_bags(n_bags = 20, bag_size = 1), dmil_spec())
   noisy_or <- one_step(case)
   for (exponent in c(.5, 1, 5, 200))

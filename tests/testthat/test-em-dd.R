@@ -96,7 +96,7 @@ test_that("the point is found with many positive bags and with two", {
   }
 })
 
-test_that("one instance a bag is diverse density", {
+test_that("one instance per bag is diverse density", {
   set.seed(7)
   x <- matrix(rnorm(60), 20)
   x[1:6, ] <- x[1:6, ] + 2

@@ -26,7 +26,7 @@ test_that("e-FUMI is explained by the mixture without targets", {
   expect_equal(log(why$without / why$with)[used], why$score[used], tolerance = 1e-6)
 })
 
-test_that("an explanation prints by falling probability and draws three pictures an instance", {
+test_that("an explanation prints by falling probability and draws three pictures per instance", {
   set.seed(1)
   b <- sim_bags(n_bags = 6, bag_size = 4, image_dim = c(4, 5))
   why <- mil_explain(fit_to(b), b, 2)

@@ -11,7 +11,7 @@ plain_svm <- function(x, y, kernel, cost, new = x) {
 
 bags_of_two <- function() bags(matrix(1:8, 8), rep(1:4, each = 2), c(1, 1, 0, 0))
 
-test_that("with one instance a bag both types are kernlab's SVM", {
+test_that("with one instance per bag both types are kernlab's SVM", {
   set.seed(1)
   x <- matrix(rnorm(160), 40)
   y <- x[, 1] + rnorm(40) > 0

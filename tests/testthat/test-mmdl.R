@@ -65,7 +65,7 @@ test_that("a vanished cluster keeps the others' names", {
   expect_equal(cluster_margin(cbind(`1` = 1, `2` = 1, `0` = 0))$cluster, 1L)
 })
 
-test_that("the released algorithm labels no instance of a positive bag 0, the published one keeps one a bag", {
+test_that("the released algorithm labels no instance of a positive bag 0, the published one keeps one per bag", {
   set.seed(4)
   b <- mmdl_bags()
   positive <- as.data.frame(b)$label == "1"
@@ -79,7 +79,7 @@ test_that("the released algorithm labels no instance of a positive bag 0, the pu
     expect_lt(mean(kept), 5)
     expect_equal(published$spec$negative_weight, 1)
   }
-  # one instance a bag, though all are on the wrong side
+  # one instance per bag, though all are on the wrong side
   best <- list(value = c(-3, -1, -2, -2), cluster = c(1L, 2L, 3L, 1L))
   expect_equal(assign_labels(best, c(7, 7, 4, 4)), c(0L, 2L, 3L, 0L))
 })

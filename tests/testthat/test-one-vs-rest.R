@@ -1,4 +1,4 @@
-# Three classes, each with a direction of its own; four bags of three instances a class.
+# Three classes, each with a direction of its own; four bags of three instances per class.
 three <- function() {
   set.seed(1)
   label <- rep(c("c", "a", "b"), each = 4)

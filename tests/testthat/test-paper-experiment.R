@@ -8,7 +8,7 @@ few_digits <- function(...) {
                    negative_size = 10, n_test = 5, ...)
 }
 
-test_that("an experiment has a row a task, and all that tables need", {
+test_that("an experiment has one row per task, and all that tables need", {
   e <- few_digits()
   expect_equal(nrow(e$tasks), 2 * 10 * 2)
   expect_equal(lengths(e$scores), rep(50, 40))

@@ -39,7 +39,10 @@ test_that("classifiers are points at their own thresholds", {
 
 test_that("confusions are in per cent of a row", {
   share <- confusion(paper_results("usps"), NULL, NULL)
-  expect_equal(unname(rowSums(share)), rep(100, 10))
+  expect_equal(unname(rowSums(share)), rep(100, 10), tolerance = 0.003)
+  expect_identical(share, round(share, 1))
+  drawn(given <- paper_plot("usps", "confusion"))
+  expect_identical(given, share)
 })
 
 test_that("a stored experiment is drawn by its name", {

@@ -19,7 +19,27 @@ test_that("accuracy is counted over runs, with raw scores and on one scale", {
   expect_equal(table$mean, c(100, 100 / 3))
   expect_equal(table$sd, c(0, 0))
   expect_equal(table$paper, c(86.5, 86.5))
-  expect_output(print(table), "100.0")
+  expect_output(print(table), "33.3 / 100.0")
+})
+
+test_that("tables print as people read them, in 80 columns", {
+  for (name in c("usps", "olivetti_eyeglasses", "olivetti_person")) {
+    shown <- capture.output(print(paper_table(name)))
+    expect_lte(max(nchar(shown)), 80)
+    expect_lt(length(shown), 25)
+  }
+  usps <- paper_table("usps")
+  wide <- format(usps)
+  expect_equal(wide$method, unique(usps$method))
+  at <- function(setting) usps$mean[usps$method == "MMDL" & usps$setting == setting]
+  expect_equal(wide$tuned[wide$method == "MMDL"],
+               sprintf("%.1f / %.1f", at("tuned"), at("tuned, one scale")))
+  expect_equal(wide$paper[wide$method == "EM-DD"], "76.55")
+  glasses <- format(paper_table("olivetti_eyeglasses"))
+  expect_match(glasses[["95 % interval"]], "^0\\.[0-9]{3} - [01]\\.[0-9]{3}$")
+  expect_output(print(paper_table("olivetti_person")), "DL-FUMI, subACE +94.6")
+  expect_output(print(usps[c("method", "mean")]), "mi-SVM +93.145")
+  expect_output(print(usps[0, ]), "0 rows")
 })
 
 test_that("a run that lacks a digit has no accuracy", {

@@ -55,7 +55,7 @@ test_that("the objective is drawn for one iteration, many, and many starts", {
   for (fit in list(fit_to(b, max_iter = 1), fit_to(b, max_iter = 5),
                    fit_to(b, n_start = 3, max_iter = 3))) {
     page <- drawn(plot(fit, "objective"))
-    # One thin line a start, and the best one over them.
+    # One thin line per start, and the best one over them.
     expect_identical(sum(page$calls == "C_plotXY"), length(fit$starts) + 2L)
     expect_true("Objective by iteration" %in% page$text)
     expect_clean(page, fit)

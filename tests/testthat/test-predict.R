@@ -1,6 +1,6 @@
 # ---- shapes and order --------------------------------------------------------
 
-test_that("a prediction has one row per instance, or one a bag, in the order given", {
+test_that("a prediction has one row per instance or per bag, in the order given", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   columns <- list(score = ".score", class = ".pred_class", prob = c(".pred_no", ".pred_yes"))

@@ -171,7 +171,7 @@ test_that("daemons of mirai give the same fit, and one that dies does not hold i
   }
 })
 
-# A file-backed matrix with the instances `x` (one a column), `times` times side by side.
+# A file-backed matrix with the instances `x` (one per column), `times` times side by side.
 big <- function(x, times = 1) {
   m <- bigmemory::filebacked.big.matrix(nrow(x), ncol(x) * times, backingfile = "x.bin",
                                         descriptorfile = "x.desc",

@@ -1,5 +1,5 @@
 # Opens pages, each at its address, in the frames of one page of a browser without a window. `script` is the body of a
-# function that runs at the end of each and returns text: one string a page.
+# function that runs at the end of each and returns text: one string per page.
 in_browser <- function(files, script, address = "") {
   folder <- tempfile("view")
   dir.create(folder)
