@@ -120,7 +120,9 @@ place_groups <- function(share, k) {
 #' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
 #'   the bags, and it need not have an argument `progress`.
 #' @param grid a data frame with one configuration per row and one parameter per column; entries
-#'   that are `NA` are left at the method's default.
+#'   that are `NA` are left at the method's default. By default what [suggest_grid()] makes of the
+#'   data: at most twelve configurations, the method's own defaults first. Parameters that are given
+#'   in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds their number, or for one `bags` what [bag_folds()] gives: the fold of each bag. For
 #'   a list of bags, a list of such vectors is taken too.
@@ -140,8 +142,8 @@ place_groups <- function(share, k) {
 #' @return `mil_tune()`: a list of class `mil_tune`:
 #'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped
 #'     with an error)}
-#'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds and
-#'     error}
+#'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds,
+#'     `error` and `warning`}
 #'   \item{best}{the row chosen; `parameters`, a list, for `do.call()`}
 #'   \item{fit}{the refit, or `NULL`}
 #'   `mil_cv()`: a data frame with one row per fold. Every fit draws from a random stream of its
@@ -155,7 +157,8 @@ place_groups <- function(share, k) {
 #' tuned
 #' predict(tuned$fit, b, level = "bag")[1:2, ]
 #' @export
-mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL,
+mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., folds = 3,
+                     group = NULL,
                      metric = c("auc", "tpr", "accuracy"),
                      level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1,
                      rule = c("best", "one-se"),
@@ -166,12 +169,13 @@ mil_tune <- function(x, fitter = dlfumi, grid, ..., folds = 3, group = NULL,
   refit <- check_flag(refit, "refit")
   problems <- check_problems(x)
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
-  if (missing(grid)) stop_fumi("`grid` must be given: a data frame with one configuration per row.")
-  configurations <- check_grid(grid, list(...))
   fitter <- check_fitter(fitter, rlang::caller_env())
+  if (missing(grid)) grid <- narrowed_grid(suggest_grid(problems, fitter), list(...))
+  configurations <- check_grid(grid, list(...))
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
   tried <- cross_validate(problems, fitter, configurations, measure, work, progress)
+  warn_gathered(tried, configuration_labels(grid))
   chosen <- new_mil_tune(tried, grid, configurations, measure, rule)
   if (!refit) return(chosen)
   fits <- with_stream(task_stream(work$drawn$seed, 1), lapply(problems, function(b)
@@ -197,7 +201,8 @@ mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, group = NULL,
   if (length(failed))
     stop_fumi("Fold ", tried$fold[failed[1]], " could not be fitted: ", tried$error[failed[1]],
                                 class = "fit")
-  tried[setdiff(names(tried), c("configuration", "error"))]
+  warn_gathered(tried, "")
+  tried[setdiff(names(tried), c("configuration", "error", "warning"))]
 }
 
 draw_seed <- function() sample.int(.Machine$integer.max, 1)
@@ -284,7 +289,7 @@ cross_validate <- function(problems, fitter, configurations, measure, work, prog
                     "cross-validation", call)
   described <- lapply(tasks, function(task) data.frame(
     configuration = task$configuration, bags = names(problems)[task$problem], fold = task$fold))
-  empty <- data.frame(metric = NA_real_, seconds = NA_real_, error = "not run")
+  empty <- data.frame(metric = NA_real_, seconds = NA_real_, error = "not run", warning = "")
   cbind(do.call(rbind, described),
         do.call(rbind, lapply(done, function(d) if (is.null(d)) empty else d)))
 }
@@ -307,9 +312,72 @@ one_fold <- function(task, measure) {
   }
   failed <- function(e) data.frame(metric = NA_real_, error = why_failed(e))
   start <- proc.time()[["elapsed"]]
-  result <- tryCatch(attempt(), error = failed)
-  data.frame(metric = result$metric, seconds = proc.time()[["elapsed"]] - start,
-             error = result$error)
+  heard <- with_warnings_heard(tryCatch(attempt(), error = failed))
+  data.frame(metric = heard$value$metric, seconds = proc.time()[["elapsed"]] - start,
+             error = heard$value$error, warning = paste(unique(heard$warnings), collapse = "\n"))
+}
+
+# The value of `code`, and in a few words the warnings on the way, which go no further.
+with_warnings_heard <- function(code) {
+  rlang::local_options(rlib_warning_verbosity = "verbose")
+  warnings <- character()
+  value <- withCallingHandlers(code, warning = function(w) {
+    warnings <<- c(warnings, warning_words(w))
+    rlang::cnd_muffle(w)
+  })
+  list(value = value, warnings = warnings)
+}
+
+# Numbers differ from fold to fold, so a warning of ours goes by what it is about. Whether a fit
+# settled matters for the refit, which says so itself.
+warning_words <- function(w) {
+  if (inherits(w, "fumi_warning_max_iter")) return()
+  words <- c(lambda = "every code is 0", beta = "every weight of the E-step is 0 or 1",
+             gap = "codes are not exact")
+  of_class <- words[inherits(w, paste0("fumi_warning_", names(words)), which = TRUE) > 0]
+  if (length(of_class)) of_class[[1]] else strsplit(conditionMessage(w), "\n")[[1]][1]
+}
+
+# One warning for all folds: a line for each configuration and kind of warning.
+warn_gathered <- function(tried, labels, call = rlang::caller_env()) {
+  heard <- strsplit(tried$warning, "\n")
+  if (!any(lengths(heard))) return()
+  d <- data.frame(configuration = rep(tried$configuration, lengths(heard)), what = unlist(heard))
+  count <- table(factor(d$what, unique(d$what)), d$configuration)
+  n_folds <- tabulate(tried$configuration)[as.integer(colnames(count))]
+  lines <- unlist(lapply(rownames(count), function(what) warning_lines(
+    what, count[what, ], n_folds, labels[as.integer(colnames(count))], length(labels))))
+  warn_fumi(paste(lines, collapse = "\n"), class = "folds", call = call)
+}
+
+# Configurations with the same number of warnings share a line if they are many.
+warning_lines <- function(what, count, n_folds, labels, n_configurations) {
+  hit <- count > 0
+  if (sum(hit) > 3)
+    return(paste0(sum(hit), " of ", n_configurations, " configurations: ", what, " in ",
+                  sum(count), " of ", sum(n_folds[hit]), " folds"))
+  paste0(ifelse(nzchar(labels), paste0(labels, ": "), ""), what, " in ", count, " of ", n_folds,
+         " folds")[hit]
+}
+
+# What tells configurations apart, in words: "lambda = 0.1, noise = white".
+configuration_labels <- function(grid) {
+  if (!ncol(grid)) return("")
+  varies <- vapply(grid, function(column) length(unique(column)) > 1, NA)
+  if (any(varies)) grid <- grid[varies]
+  parts <- Map(function(name, column) {
+    value <- vapply(column, value_words, "")
+    ifelse(is.na(value), NA, paste(name, "=", value))
+  }, names(grid), grid)
+  unname(apply(do.call(cbind, parts), 1, function(part)
+    if (all(is.na(part))) "defaults" else paste(part[!is.na(part)], collapse = ", ")))
+}
+
+# A parameter as text, NA where the method's default holds.
+value_words <- function(v) {
+  if (is.atomic(v) && anyNA(v)) return(NA_character_)
+  if (is.list(v)) return(paste(names(v), vapply(v, value_words, ""), collapse = " "))
+  if (is.atomic(v) && length(v) == 1) format(v, digits = 3) else describe(v)
 }
 
 held_out_metric <- function(fit, b, measure) {
@@ -371,15 +439,37 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
 #' @export
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
-  cat("Cross-validation of ", nrow(x$results), " configurations, ",
-      nrow(x$folds) / nrow(x$results), " folds, by ",
+  n_folds <- nrow(x$folds) / nrow(x$results)
+  cat("Cross-validation of ", nrow(x$results), " configurations, ", n_folds, " folds, by ",
       m$level, "-level ", m$metric, if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
-  shown <- x$results
-  shown[c("mean", "se")] <- lapply(shown[c("mean", "se")], signif, digits)
-  if (all(shown$failed == 0)) shown$failed <- NULL
-  shown$` ` <- ifelse(seq_len(nrow(shown)) == x$best, "<-", "")
-  print(shown, row.names = FALSE)
+  grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
+  same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
+  if (any(!is.na(unlist(grid[1, same]))))
+    cat(strwrap(paste("all with", configuration_labels(grid[1, same, drop = FALSE])), indent = 2,
+                exdent = 4), sep = "\n")
+  measured <- data.frame(mean = format(round(x$results$mean, digits)),
+                         se = format(round(x$results$se, digits)))
+  if (any(x$results$failed > 0)) measured$failed <- x$results$failed
+  measured$` ` <- ifelse(seq_len(nrow(grid)) == x$best, "<-", "")
+  print_configurations(grid[!same], measured)
   invisible(x)
+}
+
+# A table if it fits; otherwise one line per configuration, in words.
+print_configurations <- function(grid, measured) {
+  cells <- lapply(grid, function(column) {
+    value <- vapply(column, value_words, "", USE.NAMES = FALSE)
+    ifelse(is.na(value), "", value)
+  })
+  table <- data.frame(c(cells, measured), check.names = FALSE)
+  wide <- sum(pmax(nchar(names(table)), vapply(table, function(v) max(nchar(v)), 0)) + 1)
+  if (wide <= getOption("width")) return(print(table, row.names = FALSE))
+  lines <- utils::capture.output(print(measured, row.names = FALSE))
+  indent <- strrep(" ", nchar(lines[1]) + 2)
+  cat(lines[1], "  configuration\n", sep = "")
+  for (i in seq_len(nrow(grid)))
+    cat(strwrap(configuration_labels(grid)[i], initial = paste0(lines[i + 1], "  "),
+                prefix = indent), sep = "\n")
 }
 
 #' @rdname mil_tune

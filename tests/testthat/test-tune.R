@@ -262,3 +262,32 @@ test_that("copies of a bag are in one fold, so that a bootstrap of noise is nois
   auc <- replicate(6, mean(mil_cv(b[sample(30, replace = TRUE)], miles)$metric))
   expect_lt(abs(mean(auc) - 0.5), 0.2)
 })
+
+test_that("warnings of folds are one, in words", {
+  b <- easy_bags()
+  found <- function(grid, ...) conditionMessage(expect_warning(
+    mil_tune(b, dlfumi, grid, n_target = 1, n_background = 2, refit = FALSE, ...),
+    class = "fumi_warning_folds"))
+  expect_match(found(data.frame(lambda = c(0.01, 9)), folds = 4),
+               "^lambda = 9: every code is 0 in 4 of 4 folds$")
+  expect_match(found(data.frame(lambda = 5:9)), "5 of 5 configurations: every code is 0 in 15 of 15")
+  expect_warning(mil_cv(b, dlfumi, lambda = 9, n_target = 1, n_background = 2),
+                 "^every code is 0 in 3 of 3 folds$", class = "fumi_warning_folds")
+})
+
+test_that("a search prints in 80 columns, as a table or in words", {
+  rlang::local_options(width = 80)
+  expect_lines <- function(tuned, pattern) {
+    lines <- capture.output(print(tuned))
+    expect_lte(max(nchar(lines)), 80)
+    expect_match(lines, pattern, all = FALSE)
+  }
+  tuned <- mil_tune(known_bags(), first_feature, data.frame(sign = c(-1, 1), fail = FALSE))
+  expect_lines(tuned, "all with fail = FALSE")
+  expect_lines(tuned, "^ +1 1.000? +0.0* <-")
+  wide <- tuned$results
+  for (name in c("normalize", "normalize_after", "a_long_name", "another_long_name", "the_last_name"))
+    wide[[name]] <- c("unit", NA)
+  tuned$results <- wide
+  expect_lines(tuned, "sign = -1, normalize = unit,")
+})

@@ -1,0 +1,212 @@
+#' A grid for `mil_tune()`, from the data
+#'
+#' At most twelve configurations of a method that are worth a try on these bags. Numbers without a
+#' natural unit come from the data: `beta` of [dlfumi()] from what background atoms leave of
+#' negative instances, `lambda` from the correlations of instances, widths of kernels from their
+#' distances; numbers of atoms and clusters are never more than the instances allow.
+#'
+#' The first row is the default of the method; the others go from simple to complex, so that
+#' `rule = "one-se"` of [mil_tune()] keeps the default unless another configuration is clearly
+#' better. The grid is the same in every session: no random numbers are used.
+#'
+#' For [dlfumi()], half of the grid has white noise and half has noise of the background's shape,
+#' because which of the two is better depends on the data more than any number does.
+#'
+#' @param x [bags()], or a list of them as in [mil_tune()]: then one grid for all.
+#' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
+#'   name.
+#' @return A data frame with one configuration per row and one parameter per column, for the `grid`
+#'   of [mil_tune()]. `NA` leaves a parameter at the method's default.
+#' @seealso [mil_tune()], which takes this grid if it is given none
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 12, bag_size = 4, n_features = 10)
+#' suggest_grid(b, sil)
+#' mil_tune(b, sil, suggest_grid(b, sil)[1:3, ])
+#' @export
+suggest_grid <- function(x, fitter = dlfumi) {
+  problems <- check_problems(x)
+  name <- grid_name(check_fitter(fitter, rlang::caller_env()))
+  if (is.null(name))
+    stop_fumi("`grid` must be given for a `fitter` that is not one of ",
+              enumerate(names(grid_makers), 20), ": a data frame with one configuration per row.",
+              class = "grid")
+  distinct_rows(grid_makers[[name]](grid_scales(problems)))
+}
+
+# The name of a fitter of this package, NULL for others.
+grid_name <- function(fitter) {
+  own <- function(name) identical(get(name, mode = "function"), fitter)
+  Find(own, names(grid_makers))
+}
+
+# The default grid less what the user fixed for all configurations: rows that say otherwise go, if
+# others are left, and the columns do.
+narrowed_grid <- function(grid, fixed) {
+  for (name in intersect(names(grid), names(fixed))) {
+    agrees <- vapply(grid[[name]], function(v) identical(v, fixed[[name]]), NA)
+    if (any(agrees)) grid <- grid[agrees, , drop = FALSE]
+  }
+  distinct_rows(grid[setdiff(names(grid), names(fixed))])
+}
+
+# At most twelve of them.
+distinct_rows <- function(grid) {
+  if (!ncol(grid)) return(grid[1, , drop = FALSE])
+  grid <- utils::head(grid[!duplicated(grid), , drop = FALSE], 12)
+  rownames(grid) <- NULL
+  grid
+}
+
+# ---- what the data say -----------------------------------------------------------------------
+
+# Of some hundred instances of norm 1, the median over `problems`: `distance`, their median squared
+# distance; and of negatives `correlation`, the median of the largest cosine with another, and
+# `residual`, the median squared norm of what 15 directions of one half leave of the other half.
+# And the smallest counts.
+grid_scales <- function(problems) {
+  each <- vapply(lapply(problems, sort_instances), function(b) {
+    negative <- !in_positive(b)
+    some <- unit_columns(sampled_columns(b, negative))
+    c(distance = median_square(squared_distances(t(unit_columns(sampled_columns(b))))),
+      correlation = usual_correlation(some), residual = usual_residual(some),
+      n_positive = sum(!negative), n_negative = sum(negative))
+  }, numeric(5))
+  counts <- startsWith(rownames(each), "n_")
+  as.list(c(apply(each[!counts, , drop = FALSE], 1, stats::median),
+            apply(each[counts, , drop = FALSE], 1, min)))
+}
+
+sampled_columns <- function(b, among = TRUE, size = 300) {
+  i <- seq_along(b$bag)[among]
+  as.matrix(b$x[, i[unique(round(seq(1, length(i), length.out = size)))], drop = FALSE])
+}
+
+usual_correlation <- function(x) {
+  cosine <- abs(crossprod(x))
+  diag(cosine) <- 0
+  if (ncol(x) > 1) stats::median(apply(cosine, 1, max)) else 1
+}
+
+usual_residual <- function(x) {
+  half <- seq_len(ncol(x)) %% 2 == 0
+  if (sum(half) < 2) return(1)
+  n <- min(15, sum(half) - 1, nrow(x) - 1)
+  direction <- svd(x[, half, drop = FALSE], nu = n, nv = 0)$u
+  other <- x[, !half, drop = FALSE]
+  max(stats::median(colSums((other - direction %*% crossprod(direction, other))^2)), 1e-6)
+}
+
+# ---- grids -----------------------------------------------------------------------------------
+
+# One row per list, with columns for all names: NA where a row does not name one.
+grid_rows <- function(...) {
+  rows <- list(...)
+  names <- unique(unlist(lapply(rows, names)))
+  data.frame(lapply(stats::setNames(names, names), function(name)
+    unlist(lapply(rows, function(row) if (is.null(row[[name]])) NA else row[[name]]))))
+}
+
+# The default, then what is left of `grid` in its order.
+after_default <- function(default, grid) rbind(grid_rows(default), grid[names(default)])
+
+# A number of atoms that the instances of training folds surely allow.
+at_most <- function(n, available) max(1, min(n, available %/% 2))
+
+dlfumi_grid <- function(s) {
+  default <- dlfumi_defaults("exact")
+  row <- function(noise, lambda, n_target, n_background, ...)
+    list(noise = noise, lambda = lambda, n_target = at_most(n_target, s$n_positive),
+         n_background = at_most(n_background, s$n_negative), ...)
+  white <- function(share, ...) row("white", signif(share * s$correlation, 2), ...)
+  background <- function(lambda, n_target, n_background, ...)
+    row("background", lambda, n_target, n_background, ...)
+  grid_rows(
+    white(0.1, 4, 15),
+    white(0.2, 4, 15),
+    white(0.05, 4, 15),
+    white(0.1, 4, 15, beta = signif(log(2) / s$residual, 2)),
+    white(0.2, 8, 30),
+    white(0.1, 8, 30),
+    background(0.05, 3, 8, ridge = 0.1),
+    background(0.05, 3, 8, ridge = 0.001),
+    background(0.05, 3, 8, ridge = 0.1, normalize = "unit", normalize_after = "unit"),
+    background(0.05, 3, 8, ridge = 0.001, normalize = "unit", normalize_after = "unit"),
+    background(0.1, 3, 8, ridge = 0.001),
+    background(0.05, 6, 15, ridge = 0.001))
+}
+
+mi_svm_grid <- function(s) {
+  row <- function(type, kernel, cost, width = NULL) {
+    kpar <- if (is.null(width)) NA else list(sigma = signif(width / s$distance, 2))
+    data.frame(type = type, kernel = kernel, cost = cost, kpar = I(rep(list(kpar), length(cost))))
+  }
+  rbind(row("MI", "rbf", 10),
+        row(c("MI", "MI", "mi", "MI"), "linear", c(1, 10, 10, 100)),
+        row(c("mi", "MI", "mi", "MI"), "rbf", c(1, 1, 10, 100)),
+        row(c("MI", "mi"), "rbf", c(10, 10), 3),
+        row("MI", "rbf", 10, 1 / 3))
+}
+
+miles_grid <- function(s) {
+  after_default(list(cost = 1, sigma = NA), expand.grid(
+    cost = c(1, 10, 100), sigma = c(NA, signif(c(1 / 3, 3, 9) / s$distance, 2))))
+}
+
+em_dd_grid <- function(s) {
+  after_default(list(scale_type = "feature", normalize = "unit"), expand.grid(
+    scale_type = c("fixed", "single", "feature"), normalize = c("unit", "none"),
+    stringsAsFactors = FALSE))
+}
+
+diverse_density_grid <- function(s) {
+  after_default(list(model = "noisy-or", scale_type = "feature", normalize = "unit"), expand.grid(
+    scale_type = c("fixed", "single", "feature"), normalize = c("unit", "none"),
+    model = c("noisy-or", "most-likely-cause"), stringsAsFactors = FALSE))
+}
+
+mmdl_grid <- function(s) {
+  expand.grid(n_clusters = c(NA, at_most(5, s$n_positive), at_most(20, s$n_positive)),
+              cost = c(1, 10), assign0 = c(FALSE, TRUE))
+}
+
+dmil_grid <- function(s) {
+  after_default(list(n_atoms = 4, beta = 5, lambda = 0.05), expand.grid(
+    lambda = c(0.05, 0.005), beta = c(1, 5, 20), n_atoms = c(4, 12)))
+}
+
+mi_ace_grid <- function(s) {
+  row <- function(type, ridge, normalize, n_target = 1)
+    data.frame(type = type, ridge = ridge, normalize = normalize, n_target = n_target)
+  rbind(row("ace", c(0.01, 0.1, 0.001), "none"), row("smf", c(0.01, 0.1, 0.001), "none"),
+        row("ace", c(0.01, 0.1), "unit"), row("smf", c(0.01, 0.1), "unit"),
+        row(c("ace", "smf"), 0.01, "none", 2))
+}
+
+mi_he_grid <- function(s) {
+  background <- function(n) at_most(n, s$n_negative)
+  row <- function(n_target, n_background, lambda, beta)
+    data.frame(n_target, n_background = background(n_background), lambda, beta)
+  rbind(row(1, 9, 0.001, 5), row(1, 4, 0.001, 5), row(1, 18, 0.001, 5),
+        row(1, 9, c(0.01, 0.05), 5), row(1, 18, c(0.01, 0.05), 5), row(1, 9, 0.01, c(2, 10)),
+        row(2, 9, c(0.001, 0.01), 5))
+}
+
+e_fumi_grid <- function(s) {
+  beta <- signif(log(2) / s$residual, 2)
+  row <- function(n_background, gamma, beta = NA, n_target = 1)
+    data.frame(n_target, n_background = at_most(n_background, s$n_negative), gamma, beta)
+  rbind(row(3, NA), row(3, 0.1), row(6, c(NA, 0.1)), row(12, c(NA, 0.1)),
+        row(3, 0.1, beta), row(6, 0.1, beta), row(12, 0.1, beta),
+        row(3, 0.1, NA, 2), row(12, 0.1, beta, 2))
+}
+
+sil_grid <- function(s) {
+  after_default(list(classifier = "logistic", cost = 1), expand.grid(
+    cost = c(0.01, 0.1, 1, 10), classifier = c("logistic", "svm"), stringsAsFactors = FALSE))
+}
+
+grid_makers <- list(
+  dlfumi = dlfumi_grid, mi_svm = mi_svm_grid, miles = miles_grid, em_dd = em_dd_grid,
+  diverse_density = diverse_density_grid, mmdl = mmdl_grid, dmil = dmil_grid, mi_ace = mi_ace_grid,
+  mi_he = mi_he_grid, e_fumi = e_fumi_grid, sil = sil_grid)
