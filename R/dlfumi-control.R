@@ -107,6 +107,7 @@ dlfumi_defaults <- function(variant, noise = "white") {
   background <- noise == "background"
   list(n_target = if (background) 3 else if (matlab) 2 else 4,
        n_background = if (background) 8 else if (matlab) 5 else 15,
-       lambda = if (variant == "exact") 0.05 else 0.001, beta = 30, gamma = 0.001,
+       lambda = switch(variant, paper = 0.01, matlab = 0.001, exact = 0.05), beta = 30,
+       gamma = 0.001,
        psi = if (matlab) 1.5 else 1)
 }

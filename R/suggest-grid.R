@@ -114,26 +114,27 @@ after_default <- function(default, grid) rbind(grid_rows(default), grid[names(de
 at_most <- function(n, available) max(1, min(n, available %/% 2))
 
 dlfumi_grid <- function(s) {
-  default <- dlfumi_defaults("exact")
-  row <- function(noise, lambda, n_target, n_background, ...)
-    list(noise = noise, lambda = lambda, n_target = at_most(n_target, s$n_positive),
+  row <- function(noise, variant, lambda, n_target, n_background, ...)
+    list(noise = noise, variant = variant, lambda = signif(lambda, 2),
+         n_target = at_most(n_target, s$n_positive),
          n_background = at_most(n_background, s$n_negative), ...)
-  white <- function(share, ...) row("white", signif(share * s$correlation, 2), ...)
-  background <- function(lambda, n_target, n_background, ...)
-    row("background", lambda, n_target, n_background, ...)
+  white <- function(...) row("white", "paper", ...)
+  background <- function(lambda, n_target, ridge, norm = NA, score = NA)
+    row("background", "exact", lambda, n_target, 8, ridge = ridge, normalize = norm,
+        normalize_after = norm, score = score)
   grid_rows(
-    white(0.1, 4, 15),
-    white(0.2, 4, 15),
-    white(0.05, 4, 15),
-    white(0.1, 4, 15, beta = signif(log(2) / s$residual, 2)),
-    white(0.2, 8, 30),
-    white(0.1, 8, 30),
-    background(0.05, 3, 8, ridge = 0.1),
-    background(0.05, 3, 8, ridge = 0.001),
-    background(0.05, 3, 8, ridge = 0.1, normalize = "unit", normalize_after = "unit"),
-    background(0.05, 3, 8, ridge = 0.001, normalize = "unit", normalize_after = "unit"),
-    background(0.1, 3, 8, ridge = 0.001),
-    background(0.05, 6, 15, ridge = 0.001))
+    white(dlfumi_defaults("paper")$lambda, 4, 15),
+    white(0.03 * s$correlation, 4, 15),
+    white(0.01 * s$correlation, 4, 15, beta = signif(log(2) / s$residual, 2)),
+    white(0.01 * s$correlation, 8, 30),
+    white(0.003 * s$correlation, 8, 30),
+    row("white", "exact", 0.1 * s$correlation, 8, 30),
+    background(0.05, 1, 0.001),
+    background(0.05, 3, 0.001, "unit"),
+    background(0.05, 3, 0.1, "unit"),
+    background(0.05, 3, 0.001),
+    background(0.05, 3, 0.1),
+    background(0.05, 3, 0.001, score = "ratio"))
 }
 
 mi_svm_grid <- function(s) {

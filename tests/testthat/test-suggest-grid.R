@@ -10,7 +10,7 @@ default_of <- function(name, parameter) {
 }
 
 test_that("every fitter has a grid of at most twelve that begins with its defaults", {
-  b <- grid_bags()
+  b <- grid_bags(20)
   fitters <- c("dlfumi", "mi_svm", "miles", "em_dd", "diverse_density", "mmdl", "dmil", "mi_ace",
                "mi_he", "e_fumi", "sil")
   expect_setequal(names(grid_makers), fitters)
@@ -19,10 +19,12 @@ test_that("every fitter has a grid of at most twelve that begins with its defaul
     expect_lte(nrow(grid), 12)
     expect_gte(nrow(grid), 6)
     expect_false(anyDuplicated(grid) > 0)
-    expect_true(all(names(grid) %in% names(formals(get(name)))), info = name)
+    expect_true(all(names(grid) %in% c(names(formals(get(name))), "variant")), info = name)
     first <- Filter(function(v) !anyNA(v), as.list(grid[1, ]))
-    if (name == "dlfumi") next
-    for (parameter in names(first))
+    if (name == "dlfumi") {
+      fit <- fit_quietly(dlfumi, b, list(max_iter = 1))
+      expect_equal(first, c(noise = "white", fit[setdiff(names(first), "noise")]))
+    } else for (parameter in names(first))
       expect_identical(first[[parameter]], default_of(name, parameter), info = paste(name, parameter))
     expect_identical(suggest_grid(b, get(name)), grid)
   }

@@ -74,7 +74,7 @@ test_that("parameters are those of the fit, defaults included", {
   params <- tidy(fit_to(bags_of(eight_bags()), gamma = .5), "params")
   value <- function(name) params$value[params$parameter == name]
   expect_identical(value("gamma"), "0.5")
-  expect_identical(value("lambda"), "0.001")
+  expect_identical(value("lambda"), "0.01")
   expect_identical(value("variant"), "paper")
   expect_identical(value("threads"), NA_character_)
   expect_false("control" %in% params$parameter)
