@@ -3,39 +3,50 @@
 
 #' Look through bags in a browser
 #'
-#' Writes one HTML file that needs no server and no network: a list of bags with a filter; the
-#' instances of a bag as pictures, or as curves if they are no images, the highest scores first;
-#' what the atoms rebuild of an instance, with the target atoms and without them, as
-#' [mil_explain()] has it; the atoms, signatures or weights of the fit; and the ROC curve of bags,
-#' and of instances if their truth is known, with a threshold to move. Hits and false alarms are
-#' counted anew as it moves.
+#' Writes one HTML file that needs no server and no network: a list of bags; the instances of a bag
+#' as pictures, or as curves if they are no images; what the atoms rebuild of an instance, with the
+#' target atoms and without them, as [mil_explain()] has it; the atoms, signatures or weights of
+#' the fit; the scores of bags by label; and the ROC curve of bags, and of instances if their truth
+#' is known. The page follows the light or dark mode of the browser, fits a phone, and can be used
+#' by keyboard: arrow keys walk through the bags and instances.
 #'
-#' Bags and instances are called positive by their score, as [predict.mil_model()] does. Where the
-#' score of a bag is the highest score of its instances, one threshold is for both; where a method
-#' has a function of bags, as [miles()], bags and instances have a threshold each, and the slider
-#' moves that of the level chosen. Instances are sorted by score.
+#' **Threshold.** Move it by the slider, by its field, or by a click on the ROC curve or on the plot
+#' of the scores: hits, misses and false alarms are counted anew, and a click on one of these counts
+#' lists only such bags. Bags and instances are called positive by their score, as
+#' [predict.mil_model()] does. Where the score of a bag is the highest score of its instances, one
+#' threshold is for both; where a method has a function of bags, as [miles()], bags and instances
+#' have a threshold each, and the slider moves that of the level chosen.
 #'
-#' Values are kept for display only, in 256 steps from the lowest to the highest of a bag; an atom
-#' has a range of its own, symmetric about 0. The address may end in `#threshold=0.5`, `#bag=a` or
-#' `#threshold=0.5&bag=a` to open the page there.
+#' **Instances** are sorted by score, the highest first. With `p`, the probability of a target, as
+#' `predict(type = "prob")` gives it, if the fit has been calibrated for it.
+#'
+#' **Values** are kept for display only: a picture in 256 steps from its lowest value (black) to its
+#' highest (white). An instance and what is rebuilt of it share one grey range, so that they
+#' compare; curves of a bag share their axis, which bears the names of the features.
+#'
+#' **Address.** What you chose is written to the address of the page, so that a link or a bookmark
+#' opens the page there: `page.html#bag=a&threshold=0.5&filter=miss`. `bag` is an id, `threshold` a
+#' number, `cut` the threshold of instances where they have their own, `find` a part of an id, and
+#' `filter` one or more of `hit`, `miss`, `alarm` and `rejection`, separated by commas.
 #'
 #' @param fit a fitted model of any method.
 #' @param bags [bags()]: those of the fit, or new ones with the same features.
 #' @param file the name of the file to write; one that is there is replaced, as by [mil_save()].
 #' @param ... nothing: an unknown argument is an error.
-#' @param max_instances how many instances of a bag to show, those that come first; all are
+#' @param title the title of the page, one string; by default it names the method.
+#' @param max_instances how many instances of a bag to show, those with the highest scores; all are
 #'   counted, and the page says how many it leaves out. By default 50, or fewer, so that the page
 #'   stays near 35 MB.
 #' @param open open the page in the browser?
-#' @return The name of the file, invisibly.
-#' @examples
+#' @return The name of the file, invisibly. The package jsonlite must be installed.
+#' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 12, bag_size = 4, image_dim = c(6, 6))
 #' fit <- dlfumi(b, n_target = 1, n_background = 3)
-#' page <- mil_view(fit, b, open = FALSE)
+#' page <- mil_view(fit, b, title = "Twelve bags", open = FALSE)
 #' file.size(page)
 #' @export
-mil_view <- function(fit, bags, file = tempfile("mil_view-", fileext = ".html"), ...,
+mil_view <- function(fit, bags, file = tempfile("mil_view-", fileext = ".html"), ..., title = NULL,
                      max_instances = NULL, open = interactive()) {
   check_dots_empty(..., known = names(formals()))
   validate_model(fit, "fit")
@@ -48,20 +59,24 @@ mil_view <- function(fit, bags, file = tempfile("mil_view-", fileext = ".html"),
     stop_fumi("`bags` must be bags, not ", describe(bags), ".", class = "type")
   if (length(bags) == 0) stop_fumi("`bags` must have at least one bag to view.", class = "empty")
   check_file_name(file)
+  if (is.null(title)) title <- paste("Bags seen by", fit$method)
+  if (!is.character(title) || length(title) != 1 || is.na(title))
+    stop_fumi("`title` must be one string, not ", describe(title), ".", class = "type")
   if (!is.null(max_instances)) max_instances <- check_count(max_instances, "max_instances")
   open <- check_flag(open, "open")
-  json <- view_data(fit, bags, max_instances)
+  check_package("jsonlite", "to write the page")
+  data <- page_json(view_data(fit, bags, title, max_instances))
   template <- readLines(system.file("view", "page.html", package = "fumi"), encoding = "UTF-8")
   place <- which(template == "{{data}}")
   part <- function(lines) charToRaw(paste0(lines, "\n", collapse = ""))
-  write_whole(file, part(template[seq_len(place - 1)]), part(json), part(template[-seq_len(place)]))
+  write_whole(file, part(template[seq_len(place - 1)]), part(data), part(template[-seq_len(place)]))
   if (open) utils::browseURL(normalizePath(file))
   invisible(file)
 }
 
 # ---- what the page holds --------------------------------------------------------------------
 
-view_data <- function(fit, b, max_instances, call = rlang::caller_env()) {
+view_data <- function(fit, b, title, max_instances, call = rlang::caller_env()) {
   new <- forge(fit, b, NULL, call, "bags")
   score <- predict(fit, b)$.score
   prob <- instance_probability(fit, score)
@@ -73,30 +88,32 @@ view_data <- function(fit, b, max_instances, call = rlang::caller_env()) {
   mine <- unname(split(seq_along(bag), bag))
   parts <- view_parts(fit)
   if (is.null(max_instances))
-    max_instances <- affordable_instances(lengths(mine), length(parts) * fit$n_features)
-  rank <- order(-said$score)
+    max_instances <- affordable_instances(lengths(mine), length(parts) * (fit$n_features + 16))
+  rank <- order(-score)
   shown <- lapply(unname(split(rank, bag[rank])), utils::head, max_instances)
   column <- order(new$order)
-  json_object(
-    method = json_text(fit$method), classes = json_array(json_text(b$classes)),
-    key = json_text("score"),
-    parts = json_array(json_text(parts)), features = json_number(fit$n_features),
-    dim = view_dim(fit, b), threshold = json_number(usual_threshold(fit)),
-    cut = json_number(c(calibration_of(fit)$instance$threshold, NA)[1]), atoms = view_atoms(fit),
-    bags = json_array(json_object(view_bags(b, said, mine, shown),
-                                  view_values(fit, dense_columns(new$x, "`mil_view()`", call),
-                                              lapply(shown, function(i) column[i])))))
+  x <- dense_columns(new$x, "`mil_view()`", call)
+  threshold <- c(usual_threshold(fit), NA)[1]
+  cut <- c(calibration_of(fit)$instance$threshold, NA)[1]
+  list(title = title, classes = b$classes, parts = parts, features = fit$n_features,
+       names = fit$features, dim = view_dim(fit, b), thresholds = exact(c(threshold, cut)),
+       own = if (own) exact(said$own), atoms = view_atoms(fit),
+       bags = cbind(view_bags(b, said, mine, shown),
+                    view_values(fit, x, lapply(shown, function(i) column[i]))))
 }
 
-# Fields with one value per bag; a truth that is not known is 2.
+# One row per bag; a truth that is not known is 2.
 view_bags <- function(b, said, mine, shown) {
-  doubles <- function(values, groups) base64_each(groups, function(i) to_bytes(values[i]))
-  truth <- if (!is.null(b$truth)) in_user_order(b, ifelse(is.na(b$truth), 2, b$truth))
-  number <- Map(function(some, all) json_array(json_number(match(some, all))), shown, mine)
-  list(id = json_text(b$ids), label = json_number(b$label), score = doubles(said$score, mine),
-       shown = unlist(number), own = if (is.null(said$own)) "null" else json_number(said$own),
-       truth = if (is.null(truth)) "null" else base64_each(mine, function(i) as.raw(truth[i])),
-       prob = if (is.null(said$prob)) "null" else doubles(said$prob, shown))
+  per_bag <- function(values, groups, code)
+    vapply(groups, function(i) code(values[i]), "")
+  rows <- data.frame(id = b$ids, label = as.integer(b$label), score = per_bag(said$score, mine, exact))
+  rows$shown <- Map(match, shown, mine)
+  if (!is.null(said$prob)) rows$prob <- per_bag(said$prob, shown, exact)
+  if (!is.null(b$truth)) {
+    truth <- as.raw(in_user_order(b, ifelse(is.na(b$truth), 2, b$truth)))
+    rows$truth <- per_bag(truth, mine, base64)
+  }
+  rows
 }
 
 # As many instances per bag as make 25 MB of pixels.
@@ -106,20 +123,18 @@ affordable_instances <- function(size, bytes) {
 }
 
 view_dim <- function(fit, b) {
-  dim <- fit$image_dim
-  if (is.null(dim) && nrow(b$x) == fit$n_features) dim <- b$image_dim
-  if (is.null(dim)) "null" else json_array(json_number(dim))
+  if (!is.null(fit$image_dim)) fit$image_dim
+  else if (nrow(b$x) == fit$n_features) b$image_dim
 }
 
 view_atoms <- function(fit) {
   atoms <- tryCatch(atom_matrix(fit), fumi_error_no_meaning = function(e) NULL)
-  if (is.null(atoms) || nrow(atoms) == 0) return("[]")
-  largest <- apply(abs(atoms), 1, max)
-  json_array(json_object(
-    name = json_text(rownames(atoms)), role = json_text(atom_roles(fit, atoms)),
-    largest = json_number(largest),
-    values = base64_each(seq_len(nrow(atoms)),
-                         function(k) to_steps(atoms[k, ], c(-1, 1) * largest[k]))))
+  if (is.null(atoms) || nrow(atoms) == 0) return(list())
+  coded <- in_steps(t(atoms))
+  one <- seq_len(nrow(atoms))
+  data.frame(name = rownames(atoms), role = atom_roles(fit, atoms),
+             limits = vapply(one, function(k) exact(coded$limits[, k]), ""),
+             values = vapply(one, function(k) base64(coded$steps[, k]), ""))
 }
 
 # What is shown of an instance, see `rebuilt()`.
@@ -135,12 +150,12 @@ view_values <- function(fit, x, shown) {
   some_bags <- function(some) {
     columns <- x[, unlist(some), drop = FALSE]
     parts <- c(list(columns), rebuilt(fit, columns))
-    mine <- split(seq_len(ncol(columns)), rep(seq_along(some), lengths(some)))
-    values <- lapply(mine, function(i) unlist(lapply(parts, function(part) part[, i]),
-                                              use.names = FALSE))
-    limits <- vapply(values, range, c(0, 0))
-    data.frame(low = json_number(limits[1, ]), high = json_number(limits[2, ]),
-               values = base64_each(values, function(v) to_steps(v, range(v))))
+    coded <- in_steps(do.call(cbind, parts))
+    before <- ncol(columns) * (seq_along(parts) - 1)
+    mine <- lapply(split(seq_len(ncol(columns)), rep(seq_along(some), lengths(some))),
+                   function(i) as.vector(outer(i, before, "+")))
+    data.frame(limits = vapply(mine, function(i) exact(coded$limits[, i]), ""),
+               values = vapply(mine, function(i) base64(coded$steps[, i]), ""))
   }
   blocks <- split(shown, cumsum(lengths(shown)) %/% 2000)
   do.call(rbind, unname(lapply(blocks, some_bags)))
@@ -158,49 +173,24 @@ rebuilt <- function(fit, x) {
   lapply(parts, function(part) part / scale)
 }
 
-# 0 to 255 from the lower to the upper limit; all in the middle where there is no range.
-to_steps <- function(values, limits) {
-  share <- (values - limits[1]) / (limits[2] - limits[1])
-  share[!is.finite(share)] <- .5
-  as.raw(round(255 * share))
+# Each column in steps from 0, its lowest value, to 255, its highest.
+in_steps <- function(x) {
+  limits <- apply(x, 2, range)
+  span <- limits[2, ] - limits[1, ]
+  steps <- 255 * (x - rep(limits[1, ], each = nrow(x))) / rep(pmax(span, 1e-300), each = nrow(x))
+  steps[!is.finite(steps)] <- 0
+  list(limits = limits, steps = matrix(as.raw(round(steps)), nrow(x)))
 }
 
 # ---- JSON -----------------------------------------------------------------------------------
 
-# Each returns JSON, `json_text()`, `json_number()` and `json_object()` one string per value; fields
-# of an object are JSON, or lists of such fields. Text has no "<", so that it cannot end the script
-# that holds it.
-
-json_text <- function(x) {
-  x <- enc2utf8(as.character(x))
-  x <- ifelse(validUTF8(x), x, iconv(x, "UTF-8", "UTF-8", sub = "byte"))
-  x <- gsub("([\"\\\\])", "\\\\\\1", x)
-  for (code in c(1:31, 60, 127))
-    x <- gsub(intToUtf8(code), sprintf("\\u%04x", code), x, fixed = TRUE)
-  paste0("\"", x, "\"")
+# Without "<", so that no text can end the script that holds it.
+page_json <- function(data) {
+  json <- jsonlite::toJSON(data, digits = NA, null = "null", na = "null")
+  gsub("<", "\\u003c", json, fixed = TRUE)
 }
 
-json_number <- function(x) ifelse(is.finite(x), number_text("%.17g", as.double(x)), "null")
+base64 <- function(bytes) gsub("\n", "", jsonlite::base64_enc(as.vector(bytes)), fixed = TRUE)
 
-json_array <- function(x) paste0("[", paste(x, collapse = ","), "]")
-
-json_object <- function(...) {
-  fields <- unlist(lapply(list(...), function(f) if (is.list(f)) f else list(f)), recursive = FALSE)
-  named <- Map(function(name, value) paste0("\"", name, "\":", value), names(fields), fields)
-  paste0("{", do.call(paste, c(unname(named), sep = ",")), "}")
-}
-
-base64_each <- function(groups, bytes) vapply(groups, function(g) paste0("\"", base64(bytes(g)), "\""), "")
-
-base64_digits <- charToRaw(paste(c(LETTERS, letters, 0:9, "+", "/"), collapse = ""))
-
-# RFC 4648
-base64 <- function(bytes) {
-  padding <- -length(bytes) %% 3
-  three <- matrix(as.integer(c(bytes, raw(padding))), 3)
-  four <- rbind(three[1, ] %/% 4L, three[1, ] %% 4L * 16L + three[2, ] %/% 16L,
-                three[2, ] %% 16L * 4L + three[3, ] %/% 64L, three[3, ] %% 64L)
-  digits <- base64_digits[four + 1L]
-  digits[length(digits) + 1 - seq_len(padding)] <- charToRaw("=")
-  rawToChar(digits)
-}
+# Doubles to the last bit, NA and infinite ones too.
+exact <- function(x) base64(to_bytes(as.double(x)))

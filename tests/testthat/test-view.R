@@ -22,17 +22,20 @@ in_browser <- function(files, script, address = "") {
 }
 
 # The page as a browser has built it.
-dumped <- function(file, address = "") {
+dumped <- function(file, address = "", ...) {
   skip_on_cran()
   browser <- Filter(nzchar, Sys.which(c("chromium", "google-chrome", "chromium-browser")))
   if (length(browser) == 0) skip("no browser")
   url <- shQuote(paste0("file://", normalizePath(file), address))
-  flags <- c("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom")
+  flags <- c("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom", ...)
   out <- system2(browser[[1]], c(flags, url), stdout = TRUE, stderr = FALSE, timeout = 300)
   paste(out, collapse = "\n")
 }
 
-view_of <- function(..., file = tempfile(fileext = ".html")) mil_view(..., file = file, open = FALSE)
+view_of <- function(..., file = tempfile(fileext = ".html")) {
+  skip_if_not_installed("jsonlite")
+  mil_view(..., file = file, open = FALSE)
+}
 
 # Bags 12 to 1, the negative ones first, so that the order given is not that of the canonical form.
 some_bags <- function(...) {
@@ -124,36 +127,57 @@ test_that("every method has a page, with its atoms where it has some", {
   expect_identical(in_browser(pages, sprintf(shape, counted)), paste(atoms[names(fits)], 6, parts, 40, n))
 })
 
-test_that("pictures have row 1 at the top, and what is rebuilt is that of explain()", {
+test_that("pictures have row 1 at the top and a grey range of their own", {
   b <- some_bags(image_dim = c(3, 5))
   fit <- fit_to(b)
   page <- view_of(fit, b)
   pixels <- "const data = c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data];
-    const read = c => c.width + 'x' + c.height + ':' + data(c).filter((v, i) => i % 4 === 0);
-    return [...document.querySelectorAll('#instance-parts canvas, #atoms canvas')].map(read).join('\\n')"
+    const read = c => [c.width, c.height, ...data(c).filter((v, i) => i % 4 === 0)].join(',');
+    return [...document.querySelectorAll('canvas')].map(read).join('\\n')"
   said <- strsplit(in_browser(page, pixels, "#bag=2"), "\n")[[1]]
   why <- explain(fit, b, bag = "2")
-  first <- order(-why$prob, -why$score)[1]
+  rank <- order(-why$score)
   norm <- sqrt(rowSums(as.matrix(b["2"])^2))
   parts <- lapply(c("instances", "with", "without"), function(part) attr(why, part) * rep(norm, each = 15))
-  grey <- function(v, limits) {
-    picture <- matrix(round(255 * (v - limits[1]) / diff(limits)), 3, 5)
-    paste0("5x3:", paste(t(picture), collapse = ","))
-  }
-  limits <- range(parts)
-  atoms <- apply(coef(fit), 1, function(a) grey(a, c(-1, 1) * max(abs(a))))
-  expect_identical(said, c(vapply(parts, function(part) grey(part[, first], limits), ""), unname(atoms)))
+  grey <- function(v, limits = range(v))
+    c(5, 3, t(matrix(round(255 * (v - limits[1]) / diff(limits)), 3, 5)))
+  expected <- c(lapply(rank, function(i) grey(parts[[1]][, i])),
+                lapply(parts, function(part) grey(part[, rank[1]], range(sapply(parts, function(p) p[, rank[1]])))),
+                apply(coef(fit), 1, grey, simplify = FALSE))
+  said <- lapply(strsplit(said, ","), as.numeric)
+  expect_identical(said[-(5:7)], unname(expected[-(5:7)]))
+  # Those of one instance share a range, so that steps are rounded twice.
+  expect_lte(max(abs(unlist(said) - unlist(expected))), 1)
+  words <- "const text = id => document.getElementById(id).textContent;
+    return [text('range-note'), text('instance-note'), document.querySelector('#atoms figcaption').textContent].join('|')"
+  expect_match(in_browser(page, words), "own grey range: black.*\\|.*share one grey range.*\\|target1-?[0-9.]+ to [0-9.]+$")
+})
+
+test_that("curves keep their values, and the names of features are at their axis", {
+  d <- eight_bags()
+  colnames(d$x) <- paste(seq(900, by = 50, length.out = ncol(d$x)), "nm")
+  b <- bags_of(d)
+  curves <- "const all = selector => [...document.querySelectorAll(selector)].map(n => n.textContent).join('|');
+    const values = data.bags.map(bag => [...bag.shown.keys()].sort((i, j) => bag.shown[i] - bag.shown[j]).map(i => [...valuesOf(bag, i, 0)]));
+    return [all('.ticks span'), document.querySelectorAll('#instances polyline').length, values.flat(2).join(' ')].join('\\n')"
+  said <- strsplit(in_browser(view_of(sil(b), b), curves), "\n")[[1]]
+  expect_match(said[1], "^900 nm\\|")
+  expect_match(said[1], paste0("\\|", tail(colnames(d$x), 1), "$"))
+  expect_identical(said[2], "4")
+  values <- matrix(scan(text = said[3], quiet = TRUE), ncol(d$x))
+  expect_lte(max(abs(values - t(as.matrix(b)))), max(abs(d$x)) / 255)
 })
 
 test_that("instances are sorted, and those left out are counted and said", {
   b <- some_bags()
   fit <- fit_to(b)
   page <- view_of(fit, b, max_instances = 3)
-  order <- "const numbers = () => [...document.querySelectorAll('#instances b')].map(n => n.textContent).join(' ');
+  order <- "const numbers = () => [...document.querySelectorAll('#instances .thumb')].map(n => n.dataset.number).join(' ');
     const by = document.getElementById('order'), out = [numbers()];
     for (const value of ['score', 'given']) { by.value = value; by.dispatchEvent(new Event('change')); out.push(numbers()) }
     const text = id => document.getElementById(id).textContent;
-    return [...out, text('bag-note'), text('summary'), (() => { %s })()].join('\\n')"
+    return [...out, text('bag-note'), text('summary'), (() => { %s })(),
+      [...document.querySelectorAll('#instances b')].map(n => n.textContent).join(' ')].join('\\n')"
   said <- strsplit(in_browser(page, sprintf(order, counted), "#bag=5&threshold=1.05"), "\n")[[1]]
   score <- predict(fit, b["5"])$.score
   shown <- head(order(-score), 3)
@@ -162,6 +186,8 @@ test_that("instances are sorted, and those left out are counted and said", {
   expect_match(said[4], "4 instances.*Shown are the 3 with the highest score; 1 more counted but not shown")
   expect_match(said[5], "48 instances.*Shown are 36 of them.*12 more counted")
   expect_identical(said[6], counts(fit, b, 1.05))
+  titles <- as.numeric(strsplit(said[7], " ")[[1]])
+  expect_equal(titles, score[sort(shown)], tolerance = 1e-2)
   # By default as many as fit.
   expect_identical(fumi:::affordable_instances(c(10, 60), 100), 50)
   expect_identical(fumi:::affordable_instances(rep(100, 1000), 2500), 10)
@@ -173,19 +199,24 @@ test_that("names are shown as they are and never run", {
              "caf\u00e9 \u5b57 \U1F600", "line\u2028and\ttab\nand\u0001", "&lt;b&gt;", "{{data}}", "__proto__")
   d <- eight_bags()
   class <- c("<i>no</i>", "</script><script>document.title = 'run'</script>")
+  colnames(d$x) <- rev(names)[seq_len(ncol(d$x))]
   b <- bags(d$x, rep(names, each = 4), rep(class[2:1], each = 4), positive = class[2])
-  page <- view_of(fit_to(b), b)
+  title <- "</title><script>document.title = 'run'</script>"
+  page <- view_of(fit_to(b), b, title = title)
   shown <- "const all = selector => [...document.querySelectorAll(selector)];
     all('#bags .bag')[4].click();
     return [...all('#bags .id').map(n => n.textContent), document.title, document.images.length, document.scripts.length,
-            all('#bag-title')[0].textContent, all('i').length].join('|')"
+            all('#bag-title')[0].textContent, all('#title')[0].textContent, all('.ticks span')[0].textContent, all('i').length].join('|')"
   expect_identical(in_browser(page, shown), enc2utf8(paste(
-    c(names, "Bags seen by dlfumi", 0, 3, paste0("Bag ", names[5], " (label ", class[1], ")"), 0), collapse = "|")))
+    c(names, title, 0, 3, paste0("Bag ", names[5], " (label ", class[1], ")"), title, colnames(d$x)[1], 0), collapse = "|")))
+  # An address made by somebody else.
+  for (address in c("#bag=%3Cimg%20src=x%20onerror=document.title='run'%3E&filter=%3Cb%3E,miss&find=%3Cscript%3E",
+                    "#filter=__proto__,constructor&threshold=alert(1)"))
+    expect_match(dumped(page, address), "<title>&lt;/title&gt;&lt;script&gt;", fixed = TRUE)
   latin <- "caf\xe9"
   Encoding(latin) <- "latin1"
-  expect_identical(fumi:::json_text(c(latin, "\"\\</", "\001", "\x7f")),
-                   c("\"caf\u00e9\"", "\"\\\"\\\\\\u003c/\"", "\"\\u0001\"", "\"\\u007f\""))
-  expect_true(validUTF8(fumi:::json_text("caf\xe9")))
+  expect_identical(unclass(fumi:::page_json(list(c(latin, "</script><!--")))), "[[\"caf\u00e9\",\"\\u003c\\/script>\\u003c!--\"]]")
+  expect_true(validUTF8(fumi:::page_json(list("caf\xe9"))))
 })
 
 test_that("odd bags and odd scores have a page", {
@@ -223,7 +254,8 @@ test_that("odd bags and odd scores have a page", {
 test_that("the list can be filtered and walked by keys", {
   b <- some_bags()
   fit <- fit_to(b)
-  steps <- "const list = () => [...document.querySelectorAll('#bags .id')].map(n => n.textContent).join(' ');
+  steps <- "const chip = kind => { document.querySelector(`[data-kind=${kind}]`).click(); return list(); };
+    const list = () => [...document.querySelectorAll('#bags .id')].map(n => n.textContent).join(' ');
     const set = (id, value) => {
       const field = document.getElementById(id);
       field.value = value;
@@ -234,17 +266,23 @@ test_that("the list can be filtered and walked by keys", {
       document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
       return document.activeElement.textContent + '/' + document.getElementById('bag-title').textContent;
     };
-    const out = [set('filter', '1'), set('filter', ''), set('kind', 'negative'), set('kind', 'miss'), set('kind', 'all'),
+    const out = [set('filter', '1'), set('filter', ''), chip('miss'), chip('alarm'), (chip('miss'), chip('alarm')),
                  set('bag-order', 'down')];
     set('bag-order', 'given');
     document.querySelector('#bags [tabindex=\"0\"]').focus();
     return [...out, press('ArrowDown'), press('End'), press('ArrowDown'), press('Home'),
-            document.querySelectorAll('#bags [tabindex=\"0\"]').length].join('\\n')"
+            document.querySelectorAll('#bags [tabindex=\"0\"]').length,
+            [...document.querySelectorAll('#kinds button')].map(n => n.textContent).join(' / ')].join('\\n')"
   said <- strsplit(in_browser(view_of(fit, b), steps), "\n")[[1]]
   top <- predict(fit, b, level = "bag")$.score
   listed <- function(which) paste(b$ids[which], collapse = " ")
-  expect_identical(said[1:6], c(listed(grepl("1", b$ids)), listed(TRUE), listed(!b$label),
-                                listed(b$label & top <= fit$calibration$bag$own$threshold), listed(TRUE), listed(order(-top))))
+  called <- top > fit$calibration$bag$own$threshold
+  expect_identical(said[1:6], c(listed(grepl("1", b$ids)), listed(TRUE), listed(b$label & !called), listed(b$label != called),
+                                listed(TRUE), listed(order(-top))))
+  n <- c(sum(b$label & called), sum(b$label & !called), sum(!b$label & called), sum(!b$label & !called))
+  name <- c("hit", "miss", "false alarm", "correct rejection")
+  many <- c("hits", "misses", "false alarms", "correct rejections")
+  expect_identical(said[12], paste(n, ifelse(n == 1, name, many), collapse = " / "))
   expect_match(said[7], "^11.*/Bag 11 ")
   expect_match(said[8], "^1.*/Bag 1 ")
   expect_match(said[9], "^1.*/Bag 1 ")
@@ -277,12 +315,90 @@ test_that("a page is one file that asks for nothing, and what cannot be written 
   expect_identical(.Random.seed, before)
 })
 
+test_that("a click on the ROC curve or on the scores sets the threshold", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  click <- "const out = [], said = () => { out.push(document.getElementById('decide').dataset.threshold + ' ' + (() => { %s })()) };
+    const at = (box, x, y) => {
+      const place = new DOMPoint(x, y).matrixTransform(box.getScreenCTM());
+      box.dispatchEvent(new MouseEvent('click', { clientX: place.x, clientY: place.y }));
+      said();
+    };
+    const roc = document.querySelector('#roc svg'), strip = document.querySelector('#strip svg');
+    for (const [fpr, tpr] of [[0, 0], [1, 1], [0, .6], [.4, 1]]) at(roc, 40 + 250 * fpr, 260 - 250 * tpr);
+    for (const share of [0, .5, 1]) at(strip, 12 + 276 * share, 50);
+    return [...out, document.getElementById('cut').getAttribute('x1')].join('\\n')"
+  said <- strsplit(in_browser(view_of(fit, b), sprintf(click, counted)), "\n")[[1]]
+  threshold <- as.numeric(sub(" .*", "", said[1:7]))
+  expect_identical(sub("[^ ]* ", "", said[1:7]), vapply(threshold, function(t) counts(fit, b, t), ""))
+  top <- predict(fit, b, level = "bag")$.score
+  expect_identical(c(sum(top > threshold[1]), sum(top > threshold[2])), c(0L, 12L))
+  # The nearest point of the curve.
+  rates <- function(t) c(mean(top[!b$label] > t), mean(top[b$label] > t))
+  cuts <- c(-Inf, sort(top))
+  away <- function(t, at) sum((rates(t) - at)^2)
+  for (i in 3:4) {
+    at <- list(c(0, .6), c(.4, 1))[[i - 2]]
+    expect_equal(away(threshold[i], at), min(vapply(cuts, away, 0, at)))
+  }
+  expect_equal(threshold[5:7], c(min(top), mean(range(top)), max(top)), tolerance = 5e-3) # a pixel
+  expect_equal(as.numeric(said[8]), 288, tolerance = 5e-3)
+})
+
+test_that("what was chosen is written to the address, and read from it", {
+  b <- some_bags()
+  fit <- fit_to(b)
+  page <- view_of(fit, b, title = "Some bags")
+  act <- "<script>
+    document.querySelector('[data-kind=miss]').click();
+    document.querySelector('[data-kind=alarm]').click();
+    document.getElementById('filter').value = '1';
+    openBag(data.bags[3]);
+    setThreshold(1.0625);
+    setTimeout(() => document.body.append(`[${location.hash}]`), 1000);
+  </script></body>"
+  lines <- readLines(page)
+  writeLines(sub("</body>", act, lines, fixed = TRUE), page)
+  said <- regmatches(dom <- dumped(page, "", "--virtual-time-budget=3000"), regexpr("\\[#[^]]*\\]", dom))
+  expect_identical(said, "[#bag=9&amp;threshold=1.0625&amp;filter=miss%2Calarm&amp;find=1]")
+  writeLines(lines, page)
+  told <- "const text = id => document.getElementById(id).textContent;
+    return [document.title, text('bag-title'), decide.dataset.threshold, document.getElementById('filter').value,
+            [...document.querySelectorAll('[aria-pressed=true][data-kind]')].map(n => n.dataset.kind)].join('|')"
+  expect_identical(in_browser(page, told, "#bag=9&threshold=1.0625&filter=miss%2Calarm&find=1"),
+                   "Some bags|Bag 9 (label 0)|1.0625|1|miss,alarm")
+  expect_error(view_of(fit, b, title = 1), "`title` must be one string", class = "fumi_error_type")
+})
+
+test_that("probabilities are rounded, and a page has a dark mode and one for a phone", {
+  b <- some_bags()
+  page <- view_of(fit_to(b), b)
+  words <- "return [probability(7.092e-9), probability(.5), probability(.99999)].join('|') + document.body.innerText"
+  said <- in_browser(page, words)
+  expect_match(said, "^p < 0.001\\|p = 0.500\\|p > 0.999")
+  expect_no_match(said, "[0-9]e-[0-9]")
+  phone <- "const bring = Element.prototype.scrollIntoView, seen = [];
+    Element.prototype.scrollIntoView = function() { seen.push(this.id) };
+    document.querySelectorAll('#bags .bag')[2].click();
+    document.getElementById('back').click();
+    return [seen, matchMedia('(max-width: 760px)').matches, document.documentElement.scrollWidth <= innerWidth].join(' ')"
+  # A frame is 300 pixels wide.
+  expect_identical(in_browser(page, phone), "bag,list true true")
+  shades <- "const rgb = name => getComputedStyle(document.body)[name]; return rgb('color') + rgb('backgroundColor')"
+  act <- sprintf("<script>document.body.dataset.shade = (() => { %s })()</script></body>", shades)
+  writeLines(sub("</body>", act, readLines(page), fixed = TRUE), page)
+  shade <- function(...) regmatches(dom <- dumped(page, "", ...), regexpr("data-shade=\"[^\"]*\"", dom))
+  expect_identical(shade(), "data-shade=\"rgb(27, 31, 36)rgb(243, 245, 247)\"")
+  expect_identical(shade("--blink-settings=preferredColorScheme=0"), "data-shade=\"rgb(230, 233, 237)rgb(18, 22, 27)\"")
+})
+
 test_that("bytes become the text of RFC 4648, and values 256 steps", {
+  skip_if_not_installed("jsonlite")
   vectors <- c(`_` = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foob = "Zm9vYg==", fooba = "Zm9vYmE=", foobar = "Zm9vYmFy")
   for (text in names(vectors)[-1]) expect_identical(fumi:::base64(charToRaw(text)), vectors[[text]])
-  expect_identical(fumi:::base64(raw()), "")
-  expect_identical(fumi:::base64(as.raw(c(251, 255))), "+/8=")
-  expect_identical(as.integer(fumi:::to_steps(c(-1, 0, .5, 3), c(-1, 3))), c(0L, 64L, 96L, 255L))
-  expect_identical(as.integer(fumi:::to_steps(c(2, 2), c(2, 2))), c(128L, 128L))
-  expect_identical(fumi:::json_number(c(.1, NA, Inf, TRUE)), c("0.10000000000000001", "null", "null", "1"))
+  expect_no_match(fumi:::base64(as.raw(rep(0, 200))), "[^A-Za-z0-9+/=]")
+  expect_identical(fumi:::exact(c(1, NA)), fumi:::base64(writeBin(c(1, NA), raw(), endian = "little")))
+  coded <- fumi:::in_steps(cbind(c(-1, 0, .5, 3), 2))
+  expect_identical(as.integer(coded$steps), c(0L, 64L, 96L, 255L, 0L, 0L, 0L, 0L))
+  expect_identical(coded$limits, cbind(c(-1, 3), c(2, 2)))
 })
