@@ -104,9 +104,9 @@ view_data <- function(fit, b, title, max_instances, call = rlang::caller_env()) 
 
 # One row per bag; a truth that is not known is 2.
 view_bags <- function(b, said, mine, shown) {
-  per_bag <- function(values, groups, code)
-    vapply(groups, function(i) code(values[i]), "")
-  rows <- data.frame(id = b$ids, label = as.integer(b$label), score = per_bag(said$score, mine, exact))
+  per_bag <- function(values, groups, code) vapply(groups, function(i) code(values[i]), "")
+  rows <- data.frame(id = b$ids, label = as.integer(b$label))
+  rows$score <- per_bag(said$score, mine, exact)
   rows$shown <- Map(match, shown, mine)
   if (!is.null(said$prob)) rows$prob <- per_bag(said$prob, shown, exact)
   if (!is.null(b$truth)) {

@@ -436,6 +436,7 @@ function_cases <- function() {
     case("half an instance to view", "input", "max_instances",
          function() mil_view(fit, b, max_instances = 1.5, open = FALSE)),
     case("an answer that is none", "input", "open", function() mil_view(fit, b, open = NA)),
+    case("two titles", "type", "title", function() mil_view(fit, b, title = c("a", "b"), open = FALSE)),
     case("a misspelt argument of the page", "argument", "max_instance",
          function() mil_view(fit, b, max_instance = 2)),
     case("bags with features in another order to view", "ok", "", function()
