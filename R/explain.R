@@ -89,7 +89,7 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
 one_bag <- function(new_data, bag, call = rlang::caller_env()) {
   if (!inherits(new_data, "bags")) {
     if (!is.null(bag)) stop_fumi("`bag` must not be given for instances without bags.", call = call)
-    return(list(instances = new_data, title = "instances"))
+    return(list(instances = new_data, title = "this bag"))
   }
   one <- new_data[bag_index(new_data, if (is.null(bag)) 1 else bag, "bag", call)]
   if (length(one) != 1) stop_fumi("`bag` must name one bag, not ", length(one), ".", call = call)
@@ -131,9 +131,9 @@ print.mil_explanation <- function(x, n = 10, ...) {
   shown <- as.data.frame(x)[utils::head(order(-x$score), n), ]
   cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling score\n",
       sep = "")
+  shown$drop <- paste(round(100 * shown$drop), "%")
   numeric <- vapply(shown, is.double, NA)
   shown[numeric] <- lapply(shown[numeric], signif, 3)
-  shown$drop <- paste(round(100 * shown$drop), "%")
   shown$atom[is.na(shown$atom)] <- "none"
   print(shown, row.names = FALSE)
   if (nrow(x) > n) cat("and ", nrow(x) - n, " more\n", sep = "")

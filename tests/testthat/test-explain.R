@@ -71,3 +71,11 @@ test_that("explain() is the same, also after dplyr has been attached", {
   skip_if_not_installed("dplyr")
   expect_identical(dplyr::explain(fit, b, bag = 2), mil_explain(fit, b, bag = 2))
 })
+
+test_that("what is printed is rounded once", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 12, bag_size = 4, n_features = 12)
+  why <- mil_explain(dlfumi(b, n_target = 1, n_background = 3), b, bag = 1)
+  why$drop[1] <- 0.81496
+  expect_match(paste(capture.output(print(why)), collapse = " "), "81 %", fixed = TRUE)
+})
