@@ -18,7 +18,9 @@
 #' @param ... for `c()`, further bags; otherwise ignored.
 #' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d.
 #'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one for each feature, from
-#'   which [bags()] makes the same bags again. `summary()`: a data frame with one row per bag.
+#'   which [bags()] makes the same bags again. `summary()`: a data frame with one row per bag:
+#'   `bag`, `label`, `instances` and, if known, the number of `targets`. More than eight rows print
+#'   as a table by label with the first bags; `as.data.frame(summary(b))` prints all.
 #' @name bags-methods
 #' @examples
 #' set.seed(1)
@@ -37,14 +39,15 @@ NULL
 #' @export
 print.bags <- function(x, ...) {
   size <- if (length(x$ids)) range(tabulate(x$bag, length(x$ids))) else c(0, 0)
-  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ",
-      sum(!x$label), " negative (", x$classes[1], ")\n", sep = "")
-  cat(ncol(x$x), " instances of ", nrow(x$x), " features",
+  cat(cli::pluralize("{length(x$ids)} bag{?s}"), ": ", sum(x$label), " positive (label ",
+      x$classes[2], "), ", sum(!x$label), " negative (", x$classes[1], ")\n", sep = "")
+  cat(cli::pluralize("{ncol(x$x)} instance{?s} of {nrow(x$x)} feature{?s}"),
       if (!is.null(x$image_dim)) paste0(" (images of ", paste(x$image_dim, collapse = " x "), ")"),
       ", ", if (size[1] == size[2]) size[1]
             else paste(size, collapse = " to "), " per bag\n", sep = "")
   if (!is.null(x$truth))
-    cat(sum(x$truth), " instances are known targets (for evaluation only)\n", sep = "")
+    cat(cli::pluralize("{sum(x$truth)} instance{?s} {?is a/are} known target{?s}"),
+        " (for evaluation only)\n", sep = "")
   invisible(x)
 }
 
@@ -56,7 +59,25 @@ summary.bags <- function(object, ...) {
                                                      object$classes),
                     instances = tabulate(object$bag, n))
   if (!is.null(object$truth)) out$targets <- tabulate(object$bag[object$truth], n)
-  out
+  structure(out, class = c("summary.bags", "data.frame"))
+}
+
+#' @export
+print.summary.bags <- function(x, ...) {
+  rows <- as.data.frame(x)
+  if (nrow(rows) <= 8 || !all(c("label", "instances") %in% names(rows))) {
+    print(rows, row.names = FALSE)
+    return(invisible(x))
+  }
+  by_label <- lapply(split(rows, rows$label, drop = TRUE), function(bags) data.frame(
+    label = bags$label[1], bags = nrow(bags), instances = sum(bags$instances),
+    smallest = min(bags$instances), median = stats::median(bags$instances),
+    largest = max(bags$instances), targets = if (is.null(bags$targets)) NA else sum(bags$targets)))
+  shown <- do.call(rbind, by_label)
+  print(shown[c(rep(TRUE, 6), !is.null(rows$targets))], row.names = FALSE)
+  cat("The first 4 of ", nrow(rows), " bags (all: `as.data.frame(summary(x))`):\n", sep = "")
+  print(utils::head(rows, 4), row.names = FALSE)
+  invisible(x)
 }
 
 #' @rdname bags-methods

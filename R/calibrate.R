@@ -202,7 +202,7 @@ scores_of_folds <- function(held, kept) {
   if (all(kept)) return(held)
   if (min(sum(held$positive[kept]), sum(!held$positive[kept])) < max(fewest_bags,
                                                                      0.2 * length(kept)))
-    return("fits of folds differ from it")
+    return("the fits of the folds differ from this one")
   mine <- kept[held$bag]
   list(instance = held$instance[mine], own = held$own[kept], raw = held$raw[kept],
        bag = match(held$bag[mine], which(kept)), positive = held$positive[kept])
@@ -400,15 +400,4 @@ instance_probability <- function(object, score) {
 usual_threshold <- function(object) {
   cut <- calibrated(object, "bag", NULL, list())$part$threshold
   if (is.null(cut)) NA_real_ else cut
-}
-
-print_calibration <- function(x, digits) {
-  all <- calibration_of(x)
-  cat("  threshold:  ", format(usual_threshold(x), digits = digits), " (bag is \"", x$classes[2],
-      "\" above)\n", sep = "")
-  cat("  calibrated: ", switch(all$source,
-    `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)"),
-    given = paste0("by ", all$n_bags, " bags given"), none = paste0("not (", all$why, ")"),
-    paste0("in-sample (", all$why, ")")),
-    if (all$kept == "model") "; probabilities of the model", "\n", sep = "")
 }

@@ -4,7 +4,7 @@
 #' The first 7291 images are the training set of the literature, the other 2007
 #' its test set, which is known to be the harder one.
 #'
-#' @format A list:
+#' @format A list of class `mil_images`, whose print method says what it holds:
 #' \describe{
 #'   \item{`images`}{integer array 16 x 16 x 9298 (row, column, image), row 1 at
 #'     the top: the grey level in thousandths, from -1000 (paper) to 1000 (ink).
@@ -28,6 +28,7 @@
 #' \doi{10.1109/34.291440}
 #' @seealso [usps_images()], [olivetti]
 #' @examples
+#' usps
 #' table(usps$digit)
 "usps"
 
@@ -38,7 +39,7 @@
 #' which image was made by eye for this package: 119 images have them. Eight people
 #' wear them always, seven in some of their images.
 #'
-#' @format A list:
+#' @format A list of class `mil_images`, whose print method says what it holds:
 #' \describe{
 #'   \item{`images`}{integer array 64 x 64 x 400 (row, column, image), row 1 at the
 #'     top: the grey level from 0 (black) to 255. [olivetti_images()] gives it as
@@ -96,6 +97,23 @@ usps_images <- function(which = NULL) {
 olivetti_images <- function(which = NULL) {
   olivetti <- fumi::olivetti
   olivetti$images[, , check_which(which, length(olivetti$person)), drop = FALSE] / 255
+}
+
+#' @export
+print.mil_images <- function(x, ...) {
+  if (is.null(x$images)) return(print(unclass(x)))
+  size <- dim(x$images)
+  name <- attr(x, "name")
+  cat(name, ": ", size[3], " images of ", size[1], " x ", size[2], " pixels, a list of\n", sep = "")
+  for (part in names(x)) {
+    value <- x[[part]]
+    cat("  $", format(part, width = max(nchar(names(x)))), "  ", typeof(value),
+        if (is.array(value)) paste0(" array ", paste(dim(value), collapse = " x ")),
+        if (is.logical(value)) paste0(", ", sum(value), " TRUE")
+        else paste0(", ", min(value), " to ", max(value)), "\n", sep = "")
+  }
+  cat("`", name, "_images()` gives the images as numbers for `bags()`; see `?", name, "`.\n", sep = "")
+  invisible(x)
 }
 
 # The numbers of the chosen ones among `n` images.

@@ -315,15 +315,15 @@ print_dd <- function(x, title, digits) {
   n <- length(x$start_objective)
   cat(title, "\n", sep = "")
   print_model_data(x)
-  cat("  scales:     ", x$spec$scale_type, ", ", format(x$start_scale, digits = digits),
-      " at the start, ",
-      paste(format(range(x$feature_scale), digits = digits, trim = TRUE), collapse = " to "),
-      " now\n", sep = "")
-  cat("  objective:  ", format(x$objective, digits = digits), ", the best of ", n,
-      if (n > 1) " starts" else " start", "\n", sep = "")
-  cat("  stopped:    ",
-      if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
-      else stop_words[[x$stop_reason]], "\n", sep = "")
+  scales <- vapply(range(x$feature_scale), format, "", digits = digits)
+  print_fact("learned", "a target point and ", if (x$spec$scale_type == "feature")
+    paste(x$n_features, "scales of features,", paste(scales, collapse = " to ")) else
+    paste("one scale,", scales[1]))
+  print_fact("parameters", parameter_words(x))
+  print_fact("objective", format(x$objective, digits = digits),
+             cli::pluralize(", the best of {n} start{?s}"))
+  print_fact("stopped", if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
+                        else stop_words[[x$stop_reason]])
   print_calibration(x, digits)
   invisible(x)
 }

@@ -34,7 +34,8 @@ print.dlfumi <- function(x, digits = 4, ...) {
         sep = "")
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",
-        format(path[length(path)], digits = digits), " in ", x$n_iter, " iterations\n", sep = "")
+        format(path[length(path)], digits = digits),
+        cli::pluralize(" in {x$n_iter} iteration{?s}"), "\n", sep = "")
   cat("  stopped:    ", stop_words[[x$stop_reason]],
       if (x$stop_reason == "max_iter" && x$n_iter > 1) paste0("; ", moves_words(x)), "\n", sep = "")
   if (isTRUE(x$witnesses > 0))
@@ -46,9 +47,6 @@ print.dlfumi <- function(x, digits = 4, ...) {
   print_calibration(x, digits)
   invisible(x)
 }
-
-stop_words <- c(converged = "the objective settled", max_iter = "at `max_iter`",
-                interrupt = "interrupted; holds the last whole iteration", cycle = "in a cycle")
 
 atom_notes <- function(x) {
   notes <- c(if (any(x$n_dead > 0)) paste(sum(x$n_dead > 0), "found unused at times"),

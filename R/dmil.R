@@ -390,14 +390,14 @@ print.dmil <- function(x, digits = 4, ...) {
   cat(if (spec$pool == "gmean" || !is.null(spec$kernel)) "GD-MIL" else "DMIL", " fit (\"",
       spec$pool, "\"", kernel, if (spec$swap) ", labels swapped", ")\n", sep = "")
   print_model_data(x)
-  cat("  atoms:      ", spec$n_atoms, if (any(x$n_dead > 0)) paste0(" (", sum(x$n_dead > 0),
-      " found unused at times)"), "\n", sep = "")
-  cat("  parameters: ", if (spec$pool == "gmean") paste0("exponent ", spec$exponent, ", "),
-      "beta ", spec$beta,
-      ", lambda ", spec$lambda, ", normalize \"", spec$normalize, "\"\n", sep = "")
-  cat("  objective:  ", format(path[1], digits = digits), " -> ",
-      format(min(path), digits = digits), " (the best of ", x$n_iter, " iterations)\n", sep = "")
-  cat("  stopped:    ", stop_words[[x$stop_reason]], "\n", sep = "")
+  print_fact("atoms", spec$n_atoms, if (any(x$n_dead > 0))
+    paste0(" (", sum(x$n_dead > 0), " found unused at times)"))
+  print_fact("parameters", parameter_words(x))
+  print_fact("objective", format(path[1], digits = digits), " -> ",
+             format(min(path), digits = digits),
+             cli::pluralize(", the lowest of {x$n_iter} iteration{?s}"))
+  print_fact("stopped", stopped_words(x))
+  print_fact("starts", starts_words(x))
   print_calibration(x, digits)
   invisible(x)
 }

@@ -244,17 +244,3 @@ loss_path <- function(object) {
     if (nrow(object$starts[[s]])) data.frame(start = s, object$starts[[s]]))
   do.call(rbind, paths)
 }
-
-#' @rdname mil_model-methods
-#' @export
-print.mil_model <- function(x, digits = 4, ...) {
-  cat(x$method, " fit\n", sep = "")
-  print_model_data(x)
-  print_calibration(x, digits)
-  invisible(x)
-}
-
-print_model_data <- function(x) {
-  cat("  bags:       ", x$n_bags[["positive"]], " positive, ", x$n_bags[["negative"]],
-      " negative (", length(x$bag), " instances of ", x$n_features, " features)\n", sep = "")
-}

@@ -142,7 +142,8 @@ paper_protocols <- list(
 print.paper_protocol <- function(x, ...) {
   cat("Experiment \"", x$name, "\": ", length(x$n_targets), " positive bags of ", x$positive_size,
       " with ",
-      paste(unique(x$n_targets), collapse = " or "), " targets, ", x$n_negative,
+      paste(unique(x$n_targets), collapse = " or "),
+      if (all(x$n_targets == 1)) " target, " else " targets, ", x$n_negative,
       " negative bags of ", x$negative_size, "\n", sep = "")
   invisible(x)
 }

@@ -107,7 +107,7 @@ print.pd_far <- function(x, ...) {
 #' @export
 tidy.pd_far <- function(x, ...) {
   check_dots_empty(...)
-  x$curve
+  as_table(x$curve)
 }
 
 #' @rdname pd_far
@@ -115,7 +115,8 @@ tidy.pd_far <- function(x, ...) {
 glance.pd_far <- function(x, far = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   far <- if (is.null(far)) farthest(list(x)) else check_number(far, "far", above = 0)
-  data.frame(n_targets = x$n_targets, area = x$area, unit = x$unit, far = far, nauc = nauc(x, far))
+  as_table(data.frame(n_targets = x$n_targets, area = x$area, unit = x$unit, far = far,
+                      nauc = nauc(x, far)))
 }
 
 # The rate at which no curve finds more; one false alarm if none needs any.

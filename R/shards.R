@@ -122,12 +122,15 @@ length.bag_shards <- function(x) length(x$ids)
 
 #' @export
 print.bag_shards <- function(x, ...) {
-  cat(length(x$ids), " bags: ", sum(x$label), " positive (label ", x$classes[2], "), ",
-      sum(!x$label),
-      " negative (", x$classes[1], ")\n", length(x$bag), " instances of ", nrow(x$x),
-      " features in ", length(x$load), " parts\n", sep = "")
+  cat(cli::pluralize("{length(x$ids)} bag{?s}"), ": ", sum(x$label), " positive (label ",
+      x$classes[2], "), ", sum(!x$label), " negative (", x$classes[1], ")\n",
+      cli::pluralize("{length(x$bag)} instance{?s} of {nrow(x$x)} feature{?s} "),
+      cli::pluralize("in {length(x$load)} part{?s}"), "\n", sep = "")
   invisible(x)
 }
+
+#' @export
+summary.bag_shards <- function(object, ...) summary.bags(object)
 
 #' @rdname bags
 #' @export

@@ -27,7 +27,7 @@ generics::augment
 #' @param new_data instances, as in [predict.mil_model()].
 #' @param bag,threshold as in [predict.mil_model()].
 #' @param ... nothing: an unknown argument is an error.
-#' @return Data frames.
+#' @return A tibble where the package tibble is installed, otherwise a data frame.
 #'   \item{`tidy()`, `"atoms"`}{`atom`, `role` (`"target"`, `"background"`, or what the method has
 #'     instead), `feature`, `value`; for MILES the training instances that it kept, with their role
 #'     by the sign of their weight}
@@ -60,7 +60,13 @@ tidy.mil_model <- function(x, what = c("atoms", "trace", "params"), ...) {
   check_dots_empty(..., known = names(formals()))
   what <- check_choice(what, c("atoms", "trace", "params"), "what")
   validate_model(x, "x")
-  switch(what, atoms = tidy_coefficients(x), trace = tidy_trace(x), params = tidy_params(x))
+  as_table(switch(what, atoms = tidy_coefficients(x), trace = tidy_trace(x),
+                  params = tidy_params(x)))
+}
+
+# A tibble where the package is installed, otherwise the data frame.
+as_table <- function(frame) {
+  if (rlang::is_installed("tibble")) tibble::as_tibble(frame, .name_repair = "minimal") else frame
 }
 
 tidy_coefficients <- function(x) {
@@ -118,7 +124,7 @@ tidy.mil_roc <- function(x, ...) {
   percent <- if (isTRUE(x$percent)) 100 else 1
   out <- data.frame(threshold = x$thresholds, fpr = 1 - x$specificities / percent,
                     tpr = x$sensitivities / percent)
-  out[order(out$fpr, out$tpr), ]
+  as_table(out[order(out$fpr, out$tpr), ])
 }
 
 #' @rdname tidy.mil_model
@@ -126,8 +132,8 @@ tidy.mil_roc <- function(x, ...) {
 tidy.mil_tune <- function(x, ...) {
   check_dots_empty(...)
   n <- seq_len(nrow(x$results))
-  data.frame(configuration = n, x$results, chosen = n == x$best, row.names = NULL,
-             check.names = FALSE)
+  as_table(data.frame(configuration = n, x$results, chosen = n == x$best, row.names = NULL,
+                      check.names = FALSE))
 }
 
 #' @rdname tidy.mil_model
@@ -137,7 +143,7 @@ glance.mil_model <- function(x, ...) {
   validate_model(x, "x")
   or_na <- function(value, na) if (is.null(value)) na else value
   codes <- x$codes
-  data.frame(
+  as_table(data.frame(
     method = x$method, n_bags = sum(x$n_bags), n_positive = x$n_bags[["positive"]],
     n_instances = length(x$bag),
     n_features = x$n_features, n_target = or_na(x$n_target, NA_integer_),
@@ -147,7 +153,7 @@ glance.mil_model <- function(x, ...) {
     stop_reason = or_na(x$stop_reason, NA_character_), objective = last_objective(x),
     sparsity = if (is.null(codes)) NA_real_ else mean(codes == 0),
     dead_atoms = if (is.null(x$n_dead)) NA_integer_
-                 else sum(x$n_dead > 0), threshold = usual_threshold(x))
+                 else sum(x$n_dead > 0), threshold = usual_threshold(x)))
 }
 
 last_objective <- function(x) {
@@ -160,8 +166,8 @@ last_objective <- function(x) {
 #' @export
 glance.mil_roc <- function(x, ...) {
   check_dots_empty(...)
-  data.frame(auc = as.numeric(x$auc) / if (isTRUE(x$percent)) 100 else 1,
-             n_positive = length(x$cases), n_negative = length(x$controls))
+  as_table(data.frame(auc = as.numeric(x$auc) / if (isTRUE(x$percent)) 100 else 1,
+                      n_positive = length(x$cases), n_negative = length(x$controls)))
 }
 
 #' @rdname tidy.mil_model
@@ -169,10 +175,10 @@ glance.mil_roc <- function(x, ...) {
 glance.mil_tune <- function(x, ...) {
   check_dots_empty(...)
   best <- x$results[x$best, ]
-  data.frame(metric = x$measure$metric, level = x$measure$level, rule = x$rule,
-             configurations = nrow(x$results),
-             folds = nrow(x$folds) / nrow(x$results), mean = best$mean, se = best$se,
-             failed = sum(x$results$failed))
+  as_table(data.frame(metric = x$measure$metric, level = x$measure$level, rule = x$rule,
+                      configurations = nrow(x$results),
+                      folds = nrow(x$folds) / nrow(x$results), mean = best$mean, se = best$se,
+                      failed = sum(x$results$failed)))
 }
 
 #' @rdname tidy.mil_model
@@ -190,8 +196,8 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
   if (rebuilds(x)) said <- cbind(said, pad_omitted(used_atoms(x, new), new))
   out <- if (is.data.frame(new_data)) new_data else
     if (inherits(new_data, "bags")) as.data.frame(new_data) else as.data.frame(given_rows(new))
-  data.frame(said[c(".bag", ".instance")], out[setdiff(names(out), names(said))],
-             said[setdiff(names(said), c(".bag", ".instance"))], check.names = FALSE)
+  as_table(data.frame(said[c(".bag", ".instance")], out[setdiff(names(out), names(said))],
+                      said[setdiff(names(said), c(".bag", ".instance"))], check.names = FALSE))
 }
 
 used_atoms <- function(x, new) {
@@ -240,7 +246,7 @@ weight_quantiles <- function(object) {
 # which there are many, nor for pixels.
 strongest_features <- function(object, n = 5) {
   if (!is.null(object$codes) || !is.null(object$image_dim)) return(NULL)
-  long <- tryCatch(tidy(object), fumi_error_no_meaning = function(e) NULL)
+  long <- tryCatch(as.data.frame(tidy(object)), fumi_error_no_meaning = function(e) NULL)
   if (is.null(long) || length(unique(long$atom)) > 10) return(NULL)
   parts <- lapply(split(long, factor(long$atom, unique(long$atom))), function(one)
     utils::head(one[order(-abs(one$value)), c("atom", "feature", "value")], n))

@@ -16,7 +16,8 @@ labels <- read.csv(file.path("data-raw", "olivetti-eyeglasses.csv"))
 stopifnot(labels$column == 1:400, labels$person == rep(1:40, each = 10),
           labels$image == rep(1:10, times = 40), labels$eyeglasses %in% 0:1)
 
-olivetti <- list(images = array(unname(faces), c(64, 64, 400)), person = labels$person,
-                 image = labels$image, eyeglasses = labels$eyeglasses == 1)
+olivetti <- structure(list(images = array(unname(faces), c(64, 64, 400)), person = labels$person,
+                           image = labels$image, eyeglasses = labels$eyeglasses == 1),
+                      name = "olivetti", class = "mil_images")
 # On these grey levels bzip2 is a tenth smaller than xz.
 save(olivetti, file = file.path("data", "olivetti.rda"), compress = "bzip2")

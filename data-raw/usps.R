@@ -21,5 +21,6 @@ thousandths <- round(1000 * pixels)
 storage.mode(thousandths) <- "integer"
 stopifnot(identical(thousandths / 1000, pixels), abs(thousandths) <= 1000, zip[, 1] %in% 0:9)
 
-usps <- list(images = thousandths, digit = as.integer(zip[, 1]))
+usps <- structure(list(images = thousandths, digit = as.integer(zip[, 1])), name = "usps",
+                  class = "mil_images")
 save(usps, file = file.path("data", "usps.rda"), compress = "xz")

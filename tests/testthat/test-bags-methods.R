@@ -21,7 +21,7 @@ test_that("length, print and summary say what is there", {
   expect_identical(capture.output(returned <- print(b)), capture.output(b))
   expect_identical(returned, b)
 
-  expect_identical(summary(b), data.frame(
+  expect_identical(as.data.frame(summary(b)), data.frame(
     bag = c("u", "v", "w", "z", "y"), label = factor(c(TRUE, FALSE, TRUE, FALSE, TRUE)),
     instances = c(3L, 2L, 2L, 2L, 2L), targets = c(1L, 0L, 1L, 0L, 1L)))
   expect_named(summary(mixed(truth = FALSE)), c("bag", "label", "instances"))
@@ -190,4 +190,18 @@ test_that("a factor splits by bag", {
   expect_named(split(b, b$label), c("FALSE", "TRUE"))
   expect_error(split(b, c("left", "right")), "`f`", class = "fumi_error_input")
   expect_error(split(b, "left"), "`f`", class = "fumi_error_input")
+})
+
+test_that("a summary is data, and prints in ten lines whatever the size", {
+  b <- sim_bags(n_bags = 60, bag_size = 3, n_features = 2)
+  s <- summary(b)
+  expect_s3_class(s, "data.frame")
+  expect_identical(s$bag, b$ids)
+  expect_identical(dim(s), c(60L, 4L))
+  expect_lte(length(capture.output(print(s))), 10)
+  expect_output(print(s), "30 +90 +3 +3 +3 +30")
+  expect_length(capture.output(print(s[1:5, ])), 6)
+  expect_length(capture.output(print(as.data.frame(s))), 61)
+  expect_output(print(s["bag"]), "60")
+  expect_output(print(b[1]), "^1 bag: .*\n3 instances of 2 features, 3 per bag\n1 instance is a known")
 })

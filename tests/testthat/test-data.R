@@ -1,5 +1,8 @@
 test_that("usps has the digits of the literature", {
   expect_named(usps, c("images", "digit"))
+  expect_length(capture.output(print(usps)), 4)
+  expect_output(print(usps), "usps: 9298 images of 16 x 16 pixels", fixed = TRUE)
+  expect_output(print(olivetti), "119 TRUE")
   expect_type(usps$images, "integer")
   expect_identical(dim(usps$images), c(16L, 16L, 9298L))
   expect_identical(range(usps$images), c(-1000L, 1000L))

@@ -156,7 +156,7 @@ test_that("a model without a print method of its own says what it learnt from", 
   fit$method <- "other"
   expect_output(print(fit), "other fit")
   expect_output(print(fit), "4 positive, 4 negative (32 instances of 6 features)", fixed = TRUE)
-  expect_output(print(fit), "bag is \"yes\" above")
+  expect_output(print(fit), "a bag is \"yes\" if its score is above")
 })
 
 # ---- a method in another package ------------------------------------------------------------------
@@ -201,7 +201,7 @@ test_that("a method may live in another package", {
   expect_calibrated(fit, b)
   score <- predict(fit, b)
   expect_equal(predict(fit, b, level = "bag")$.score, unname(pool_bags(score$.score, score$.bag, "mean")))
-  expect_output(print(fit), "nearmiss fit.*out of fold")
+  expect_output(print(fit), "nearmiss fit.*cross-validation")
   expect_gt(as.numeric(mil_roc(fit, b, level = "bag")$auc), .5)
   tuned <- mil_tune(b, nearmiss, data.frame(power = c(1, 2)), folds = 2)
   expect_identical(tuned$results$failed, c(0, 0))

@@ -19,7 +19,7 @@ test_that("targets are found by the largest score of their haloes, and the other
                                           false_alarms = alarms,
                                           far = alarms / (4 * length(outside))))
   expect_equal(d$result$area, 4 * length(outside))
-  expect_identical(tidy(d$result), d$result$curve)
+  expect_equal(as.data.frame(tidy(d$result)), d$result$curve)
   expect_equal(detected(unit = "km2")$result$curve$far, 1e6 * d$result$curve$far)
   expect_equal(detected(unit = "ha")$result$curve$far, 1e4 * d$result$curve$far)
   expect_equal(detected(unit = "pixel")$result$curve$far, 4 * d$result$curve$far)

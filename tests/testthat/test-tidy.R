@@ -17,8 +17,9 @@ test_that("every method has a summary, a row, its parameters, and gives instance
     expect_true(all(c("parameter", "value") == names(tidy(fit, "params"))), info = method)
     expect_true("normalize" %in% tidy(fit, "params")$parameter, info = method)
     a <- augment(fit, b)
-    expect_identical(a[names(as.data.frame(b))], as.data.frame(b), info = method)
-    expect_identical(a[c(".bag", ".instance", ".score")], predict(fit, b), info = method)
+    plain <- as.data.frame(a)
+    expect_identical(plain[names(as.data.frame(b))], as.data.frame(b), info = method)
+    expect_identical(plain[c(".bag", ".instance", ".score")], predict(fit, b), info = method)
     expect_identical(a$.pred_class, predict(fit, b, "class")$.pred_class, info = method)
     expect_s3_class(summary(fit), "summary.mil_model")
     expect_output(print(summary(fit)), "fit")
@@ -104,7 +105,7 @@ test_that("curves and cross-validations are tables", {
   curve <- tidy(r)
   expect_identical(c(curve$fpr[1], curve$tpr[1], curve$fpr[6], curve$tpr[6]), c(0, 0, 1, 1))
   expect_false(is.unsorted(curve$fpr))
-  expect_equal(glance(r), data.frame(auc = 4 / 6, n_positive = 3L, n_negative = 2L))
+  expect_equal(as.data.frame(glance(r)), data.frame(auc = 4 / 6, n_positive = 3L, n_negative = 2L))
   set.seed(4)
   tuned <- mil_tune(odd_data$b, sil, data.frame(cost = c(.1, 1)), folds = 2, refit = FALSE)
   expect_identical(which(tidy(tuned)$chosen), tuned$best)
@@ -122,4 +123,14 @@ test_that("a summary shows the use of atoms, or the features with the largest va
   expect_null(s$atoms$unused)
   expect_output(print(s), "Atoms (share of instances that use it, share of the codes' energy):",
                 fixed = TRUE)
+})
+
+test_that("tables are tibbles where the package is installed", {
+  skip_if_not_installed("tibble")
+  fit <- sil(odd_data$b)
+  tables <- list(tidy(fit), tidy(fit, "params"), glance(fit), augment(fit, odd_data$b),
+                 tidy(mil_roc(fit, odd_data$b)), glance(mil_roc(fit, odd_data$b)))
+  for (table in tables) expect_s3_class(table, "tbl_df")
+  mixed <- data.frame(a = 1:2, check.names = FALSE)
+  expect_identical(as.data.frame(as_table(mixed)), mixed)
 })

@@ -1,0 +1,114 @@
+# What a fitted model shows of itself: what it was trained on, what it has learned, its parameters
+# and how the fit ended.
+
+#' @rdname mil_model-methods
+#' @export
+print.mil_model <- function(x, digits = 4, ...) {
+  cat(model_title(x), " fit\n", sep = "")
+  print_model_data(x)
+  print_fact("learned", learned_words(x, digits))
+  print_fact("parameters", parameter_words(x))
+  print_fact("objective", objective_words(x, digits))
+  print_fact("stopped", stopped_words(x))
+  print_fact("starts", starts_words(x))
+  print_calibration(x, digits)
+  invisible(x)
+}
+
+# One line "  name:  text", continued below its text where it is long; nothing for no text.
+print_fact <- function(name, ...) {
+  text <- paste0(unlist(list(...)), collapse = "")
+  if (!nzchar(text)) return(invisible())
+  label <- format(paste0("  ", name, ":"), width = 14)
+  cat(strwrap(text, getOption("width"), initial = label, prefix = strrep(" ", 14)), sep = "\n")
+}
+
+print_model_data <- function(x) {
+  n <- length(x$bag)
+  d <- x$n_features
+  print_fact("bags", x$n_bags[["positive"]], " positive, ", x$n_bags[["negative"]], " negative (",
+             cli::pluralize("{n} instance{?s} of {d} feature{?s}"), ")")
+}
+
+model_title <- function(x) {
+  switch(x$method, mi_he = "MI-HE", mmdl = "MMDL", miles = "MILES", e_fumi = "eFUMI",
+         mi_svm = if (x$spec$type == "mi") "mi-SVM" else "MI-SVM",
+         mi_ace = if (x$spec$type == "ace") "MI-ACE" else "MI-SMF",
+         sil = "Single-instance", x$method)
+}
+
+learned_words <- function(x, digits) {
+  n <- length(x$bag)
+  count <- function(n, words) cli::pluralize(paste0("{n} ", words))
+  switch(x$method,
+    e_fumi = , mi_he = paste0(x$n_target, " target and ",
+                              count(x$n_background, "background atom{?s}"), dropped_words(x)),
+    mi_ace = paste0(count(x$n_target, "signature{?s}"), dropped_words(x)),
+    mi_svm = paste0("a boundary; ", sum(x$is_target), " of ",
+                    count(n, "training instance{?s}"), " taken for targets"),
+    miles = paste0("weights of ", length(x$selected), " of ", count(n, "training instance{?s}")),
+    mmdl = paste0(count(ncol(x$weights) - 1L, "cluster{?s}"), " of target instances",
+                  if (isTRUE(x$spec$bag_route)) ", and a classifier of bags"),
+    sil = if (is.character(x$spec$classifier)) count(x$n_features, "weight{?s} of features") else
+      "a classifier of your own")
+}
+
+dropped_words <- function(x) if (isTRUE(x$n_dropped > 0)) paste0(" (", x$n_dropped, " dropped)")
+
+# All parameters but those that say how long and how often to try.
+parameter_words <- function(x) {
+  if (!length(x$spec)) return()
+  spec <- tidy_params(x)
+  quoted <- vapply(x$spec[spec$parameter], is.character, NA)
+  spec$value[quoted] <- paste0("\"", spec$value[quoted], "\"")
+  shown <- !is.na(spec$value) & nzchar(spec$value) & !spec$parameter %in% not_shown(x$spec)
+  width <- if (is.list(x$kernel)) Filter(is.numeric, x$kernel$kpar)
+  paste(c(spec$parameter[shown], names(width)),
+        c(spec$value[shown], vapply(width, format, "", digits = 4)), collapse = ", ")
+}
+
+not_shown <- function(spec) {
+  c("n_target", "n_background", "n_atoms", "max_iter", "inner", "tol", "n_start", "combine",
+    "calibrate", "progress", "bag_weights", "init", "sigma"[is.null(spec$sigma)],
+    if (!identical(spec$pool, "gmean")) "exponent", if (isFALSE(spec$swap)) "swap",
+    if (identical(spec$init, "instances")) "n_clusters", if (isTRUE(spec$n_target == 1)) "alpha",
+    if (identical(spec$whitener, "ridge")) "energy")
+}
+
+objective_words <- function(x, digits) {
+  path <- x$objective$objective
+  if (!length(path)) return()
+  n <- x$n_iter
+  paste0(format(path[1], digits = digits), " -> ", format(path[length(path)], digits = digits),
+         cli::pluralize(" in {n} iteration{?s}"))
+}
+
+starts_words <- function(x) {
+  n <- length(x$starts)
+  if (n > 1) paste0(n, ", ", if (identical(x$combine, "average")) "scores averaged" else
+    "the best kept")
+}
+
+stopped_words <- function(x) {
+  if (is.null(x$stop_reason)) return()
+  if (x$method %in% c("mi_svm", "mi_ace") && x$stop_reason == "converged")
+    return("the choice of instances no longer changed")
+  stop_words[[x$stop_reason]]
+}
+
+stop_words <- c(converged = "the objective settled", max_iter = "at `max_iter`",
+                interrupt = "interrupted; holds the last whole iteration",
+                cycle = "labels came back (a cycle); the fit with the lowest objective is kept")
+
+print_calibration <- function(x, digits) {
+  all <- calibration_of(x)
+  cut <- usual_threshold(x)
+  print_fact("threshold", if (is.na(cut)) "none" else
+    c("a bag is \"", x$classes[2], "\" if its score is above ", format(cut, digits = digits)))
+  n <- all$n_bags
+  print_fact("calibrated", switch(all$source,
+    `out-of-fold` = cli::pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
+    given = cli::pluralize("by {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
+    paste0("in-sample, so probabilities are too sure (", all$why, ")")),
+    if (all$kept == "model") "; probabilities of the model")
+}

@@ -1,0 +1,30 @@
+set.seed(1)
+small <- sim_bags(n_bags = 12, bag_size = 3, n_features = 5)
+shown <- function(fit) paste(capture.output(print(fit)), collapse = "\n")
+
+test_that("every method prints its data, what it learned, its parameters and its end", {
+  fits <- suppressWarnings(list(
+    mi_svm(small, cost = 3), mi_svm(small, type = "mi"), mi_ace(small, n_target = 2),
+    mi_ace(small, type = "smf"), miles(small), mmdl(small, n_clusters = 2, bag_route = TRUE),
+    sil(small), e_fumi(small, n_target = 1, n_background = 2), mi_he(small, max_iter = 1),
+    em_dd(small), diverse_density(small, scale_type = "single"), dmil(small)))
+  text <- vapply(fits, shown, "")
+  expect_match(text, "bags: +6 positive, 6 negative \\(36 instances of 5 features\\)")
+  expect_match(text, "learned:|atoms:")
+  expect_match(text, "parameters: .*normalize \"(unit|none)\"")
+  expect_match(text, "threshold: +a bag is \"1\" if its score is above -?[0-9.]+\n")
+  expect_match(text, "calibrated: +(by 5-fold cross-validation \\([0-9]+ bags\\)|in-sample)")
+  expect_match(text, "^(MI-SVM|mi-SVM|MI-ACE|MI-SMF|MILES|MMDL|Single-instance|eFUMI|MI-HE|EM-DD|Div|DMIL)")
+  expect_no_match(text, " 1 (bags|instances|iterations|starts|atoms|signatures)\\b")
+  expect_match(text[1], "cost 3, .*sigma [0-9.]+")
+  expect_match(text[6], "2 clusters of target instances, and a classifier of bags")
+  expect_match(text[9], "objective: .* in 1 iteration\n")
+  expect_match(text[11], "one scale, ")
+})
+
+test_that("a long line goes on below its text", {
+  out <- capture.output(print_fact("parameters", paste(rep("word", 40), collapse = " ")))
+  expect_gt(length(out), 1)
+  expect_match(out[2], "^ {14}word")
+  expect_identical(capture.output(print_fact("objective", NULL)), character())
+})
