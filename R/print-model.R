@@ -109,6 +109,6 @@ print_calibration <- function(x, digits) {
   print_fact("calibrated", switch(all$source,
     `out-of-fold` = cli::pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
     given = cli::pluralize("by {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
-    paste0("in-sample, so probabilities are too sure (", all$why, ")")),
+    paste0("in-sample (", all$why, "): probabilities may be too sure")),
     if (all$kept == "model") "; probabilities of the model")
 }

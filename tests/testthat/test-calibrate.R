@@ -263,7 +263,7 @@ test_that("fits of folds that ended elsewhere do not stand for the whole fit", {
   fit <- mil_calibrate(good(b), b, refit = mostly)
   expect_identical(fit$calibration$source, "out-of-fold")
   expect_identical(fit$calibration$n_bags, 32L)
-  expect_output(print(fit), "by 32 bags out of fold")
+  expect_output(print(fit), "by 5-fold cross-validation .32 bags.")
 })
 
 # ---- bags given, a model's own probabilities, models of old --------------------------------
@@ -274,7 +274,7 @@ test_that("bags that the fit has not seen may calibrate it", {
   fooled <- sil(b, classifier = memory, normalize = "none", calibrate = 0)
   fit <- mil_calibrate(fooled, noise_bags())
   expect_identical(fit$calibration$source, "given")
-  expect_output(print(fit), "60 bags given")
+  expect_output(print(fit), "by 60 other bags")
   expect_lt(mean(abs(predict(fit, noise_bags(), "prob", level = "bag")$.pred_1 - .5)), .1)
 })
 

@@ -15,7 +15,7 @@ test_that("print and summary say what a user asks first", {
   shown <- c("variant \"paper\"", "4 positive, 4 negative (32 instances of 6 features)",
              "1 target, 2 background",
              "lambda 0.01, beta 30, gamma 0.001, psi 1, normalize \"unit\"", "in 3 iterations",
-             "at `max_iter`", "bag is \"yes\" above")
+             "at `max_iter`", "a bag is \"yes\" if its score is above")
   for (text in shown) expect_output(print(fit), text, fixed = TRUE)
   expect_output(print(fit), format(fit$calibration$bag$own$threshold, digits = 4), fixed = TRUE)
   capture.output(expect_identical(withVisible(print(fit)), list(value = fit, visible = FALSE)))

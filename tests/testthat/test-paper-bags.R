@@ -70,7 +70,7 @@ test_that("numbers of a protocol can be changed, and others are refused", {
   expect_error(paper_protocol("mnist"), "`name`", class = "fumi_error_input")
   expect_error(paper_bags("usps", unit = 10), "`unit`", class = "fumi_error_input")
   expect_output(print(paper_protocol("usps")),
-                "50 positive bags of 4 with 1 targets, 50 negative bags of 50")
+                "50 positive bags of 4 with 1 target, 50 negative bags of 50")
 })
 
 test_that("the AR faces must be given", {

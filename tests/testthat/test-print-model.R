@@ -1,6 +1,10 @@
 set.seed(1)
 small <- sim_bags(n_bags = 12, bag_size = 3, n_features = 5)
-shown <- function(fit) paste(capture.output(print(fit)), collapse = "\n")
+shown <- function(fit) {
+  old <- options(width = 200)
+  on.exit(options(old))
+  paste(capture.output(print(fit)), collapse = "\n")
+}
 
 test_that("every method prints its data, what it learned, its parameters and its end", {
   fits <- suppressWarnings(list(

@@ -129,7 +129,7 @@ test_that("tables are tibbles where the package is installed", {
   skip_if_not_installed("tibble")
   fit <- sil(odd_data$b)
   tables <- list(tidy(fit), tidy(fit, "params"), glance(fit), augment(fit, odd_data$b),
-                 tidy(mil_roc(fit, odd_data$b)), glance(mil_roc(fit, odd_data$b)))
+                 tidy(mil_roc(3:1, c(1, 0, 0))), glance(mil_roc(3:1, c(1, 0, 0))))
   for (table in tables) expect_s3_class(table, "tbl_df")
   mixed <- data.frame(a = 1:2, check.names = FALSE)
   expect_identical(as.data.frame(as_table(mixed)), mixed)
