@@ -41,7 +41,7 @@ test_that("columns of every class give the right numbers or are refused by name"
               complex = v + 0i, list = as.list(v),
               "AsIs list" = I(as.list(v)), "AsIs Date" = I(as.Date("2020-01-01") + v),
               "data frame" = data.frame(b = v),
-              version = numeric_version(v),
+              version = numeric_version(as.character(v)),
               "integer64 beyond 2^53" = int64(rep(2147483647L, n), rep(-1L, n)))
   for (name in names(bad)) {
     d <- data.frame(a = 1:n)
