@@ -6,13 +6,15 @@
 #' `ggplot2::autoplot()` shows what `plot()` shows, as an object of ggplot2 to add themes and
 #' scales to.
 #'
-#' @param object a fitted model, [bags()], or what [mil_roc()], [mil_tune()] or
-#'   [paper_experiment()] returned.
-#' @param what `"atoms"`: atoms, signatures or weights, as images or curves; `"objective"`: by
-#'   iteration, of all starts.
+#' @param object a fitted model, [bags()], or what [mil_roc()], [mil_benchmark()], [mil_explain()],
+#'   [pd_far()], [mil_tune()] or [paper_experiment()] returned.
+#' @param what,new_data,bag as in [plot.mil_model()].
 #' @param n_bags,n_instances how many bags of each label, and how many instances of each, to show.
+#' @param n number of instances to show.
+#' @param labels names of the curves, as in [plot.mil_roc()].
 #' @param run,unit which run and unit of an experiment; by default the first.
-#' @param ... nothing: an unknown argument is an error.
+#' @param ... for curves: further curves, named or not. For `what = "scores"` and `"bag"`, passed to
+#'   [predict.mil_model()]. Otherwise nothing: an unknown argument is an error.
 #' @return An object of ggplot2.
 #' @name autoplot.mil_model
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
@@ -20,28 +22,51 @@
 #' b <- sim_bags(n_bags = 12, bag_size = 4, image_dim = c(6, 6))
 #' fit <- dlfumi(b, n_target = 1, n_background = 3)
 #' ggplot2::autoplot(fit)
+#' ggplot2::autoplot(fit, "scores", new_data = b)
 #' ggplot2::autoplot(mil_roc(fit, b)) + ggplot2::theme_minimal()
 NULL
 
 #' @rdname autoplot.mil_model
 #' @exportS3Method ggplot2::autoplot
-autoplot.mil_model <- function(object, what = c("atoms", "objective"), ...) {
-  check_dots_empty(..., known = names(formals()))
-  what <- check_choice(what, c("atoms", "objective"), "what")
+autoplot.mil_model <- function(object, what = c("atoms", "objective", "scores", "bag",
+                                                "signatures", "weights"), ...,
+                               new_data = NULL, bag = 1) {
+  what <- check_choice(what, plot_kinds, "what")
+  if (!what %in% c("scores", "bag")) check_dots_empty(..., known = names(formals()))
   validate_model(object)
-  if (what == "objective") return(autoplot_objective(object))
-  long <- tidy(object)
-  long$instance <- long$atom <- factor(long$atom, unique(long$atom))
-  # Each atom on limits of its own that are symmetric about 0, as plot() draws them.
+  switch(what, objective = autoplot_objective(object),
+         scores = autoplot_scores(object, new_data, ...),
+         bag = autoplot_bag(object, new_data, bag, ...), autoplot_atoms(object))
+}
+
+autoplot_atoms <- function(object, call = rlang::caller_env()) {
+  shown <- learned_parts(object, call)
+  role <- ifelse(shown$colour == target_colour, "target", "background")
+  value <- shown$values
+  # Each picture on limits of its own, as plot() draws them.
   if (!is.null(object$image_dim))
-    long$value <- long$value / stats::ave(abs(long$value), long$atom,
-                                          FUN = function(v) max(v, 1e-300))
-  feature <- rep(seq_len(object$n_features), each = nlevels(long$atom))
-  draw_instances(long, feature, object$image_dim, "atom", "role", c(-1, 1))
+    value <- apply(value, 2, function(v) {
+      limits <- picture_limits(v, shown$limits)
+      (v - limits[1]) / max(diff(limits), 1e-300)
+    })
+  long <- long_parts(value, shown$name, role)
+  names(long)[1] <- "atom"
+  plot <- draw_instances(long, feature_axis(object$features, object$axis, object$n_features),
+                         object$image_dim, "atom", "role", 0:1)
+  if (is.null(object$image_dim)) return(plot + ggplot2::labs(y = shown$ylab))
+  plot + ggplot2::labs(caption = limits_note(shown$limits))
+}
+
+# One row per feature of each column of `values`.
+long_parts <- function(values, name, role) {
+  n <- nrow(values)
+  data.frame(part = rep(factor(name, unique(name)), each = n), role = rep(role, each = n),
+             instance = rep(seq_along(name), each = n), .feature = rep(seq_len(n), length(name)),
+             value = as.vector(values))
 }
 
 autoplot_objective <- function(object) {
-  path <- tidy_trace(object)
+  path <- objective_path(object)
   path$start <- factor(path$start)
   ggplot2::ggplot(path, ggplot2::aes(.data$iteration, .data$objective, group = .data$start)) +
     ggplot2::geom_line(colour = background_colour,
@@ -49,28 +74,68 @@ autoplot_objective <- function(object) {
     ggplot2::geom_point(colour = background_colour, size = 0.7)
 }
 
-# One panel per value of `panel`: images if they are, curves otherwise. `feature` numbers the rows of
-# `long`.
-draw_instances <- function(long, feature, image_dim, panel, role, limits) {
-  facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]))
-  if (is.null(image_dim)) {
-    long$.feature <- feature
-    colours <- c(target = target_colour, background = background_colour)
-    each <- ggplot2::aes(.data$.feature, .data$value, group = .data$instance,
-                         colour = .data[[role]])
-    curves <- ggplot2::ggplot(long, each) + ggplot2::geom_line() + facet +
-      ggplot2::labs(x = "feature", y = NULL, colour = role)
-    if (all(long[[role]] %in% names(colours)))
-      curves <- curves + ggplot2::scale_colour_manual(values = colours)
-    return(curves)
+autoplot_scores <- function(object, new_data, ..., call = rlang::caller_env()) {
+  said <- bag_scores(object, new_data, ..., call = call)
+  log <- is_ratio(said$score)
+  row <- as.integer(said$label)
+  said$offset <- beside(said$score, row, if (log) "x" else "")
+  label <- levels(said$label)
+  plot <- ggplot2::ggplot(said, ggplot2::aes(.data$score, as.integer(.data$label) + .data$offset,
+                                             colour = .data$positive)) +
+    ggplot2::geom_point(alpha = 0.7) + two_colours() +
+    ggplot2::scale_y_continuous(breaks = seq_along(label), limits = c(0.5, length(label) + 0.5),
+                                labels = paste0(label, "\n", counts_above(said))) +
+    ggplot2::labs(x = "score of the bag", y = NULL, title = scores_title(said))
+  if (log) plot <- plot + ggplot2::scale_x_log10()
+  cut <- attr(said, "threshold")
+  if (is.na(cut) || log && cut <= 0) return(plot)
+  plot + ggplot2::geom_vline(xintercept = cut, linetype = 2, colour = "grey30")
+}
+
+two_colours <- function() ggplot2::scale_colour_manual(
+  values = c(`FALSE` = background_colour, `TRUE` = target_colour), guide = "none")
+
+autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env()) {
+  shown <- scored_bag(object, new_data, bag, ..., call = call)
+  title <- ggplot2::labs(title = shown$title)
+  if (!is.null(object$image_dim)) {
+    name <- make.unique(format_each(shown$score))
+    long <- long_parts(shown$instances, name, "instance")
+    return(draw_instances(long, NULL, object$image_dim, "part", "role", range(long$value)) + title)
   }
-  long$.row <- (feature - 1) %% image_dim[1] + 1
-  long$.column <- (feature - 1) %/% image_dim[1] + 1
-  ggplot2::ggplot(long, ggplot2::aes(.data$.column, .data$.row,
-                                     fill = .data$value)) + ggplot2::geom_raster() + facet +
-    ggplot2::scale_y_reverse() + ggplot2::scale_fill_gradient(low = "black", high = "white",
-                                                              limits = limits) +
-    ggplot2::coord_equal(expand = FALSE) + ggplot2::theme_void() + ggplot2::theme(legend.position = "none")
+  d <- data.frame(instance = factor(shown$rank, shown$rank), score = shown$score,
+                  above = shown$score > shown$cut)
+  ggplot2::ggplot(d, ggplot2::aes(.data$instance, .data$score, fill = .data$above)) +
+    ggplot2::geom_col() + title +
+    ggplot2::scale_fill_manual(values = c(`FALSE` = "grey70", `TRUE` = target_colour),
+                               guide = "none") +
+    if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
+}
+
+# One panel a value of `panel`: images if they are, curves over the `axis` otherwise.
+draw_instances <- function(long, axis, image_dim, panel, role, limits) {
+  facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]))
+  if (!is.null(image_dim)) return(draw_rasters(long, image_dim, limits) + facet)
+  long$.at <- axis$at[long$.feature]
+  colours <- c(target = target_colour, background = background_colour)
+  plot <- ggplot2::ggplot(long, ggplot2::aes(.data$.at, .data$value, group = .data$instance,
+                                             colour = .data[[role]])) +
+    ggplot2::geom_line() + facet + ggplot2::labs(x = axis$label, y = NULL, colour = role)
+  if (all(long[[role]] %in% names(colours)))
+    plot <- plot + ggplot2::scale_colour_manual(values = colours)
+  if (is.null(axis$names)) return(plot)
+  plot + ggplot2::scale_x_continuous(breaks = axis$at, labels = axis$names) +
+    ggplot2::theme(axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5))
+}
+
+draw_rasters <- function(long, image_dim, limits) {
+  long$.row <- (long$.feature - 1) %% image_dim[1] + 1
+  long$.column <- (long$.feature - 1) %/% image_dim[1] + 1
+  ggplot2::ggplot(long, ggplot2::aes(.data$.column, .data$.row, fill = .data$value)) +
+    ggplot2::geom_raster() + ggplot2::scale_y_reverse() +
+    ggplot2::scale_fill_gradient(low = "black", high = "white", limits = limits) +
+    ggplot2::coord_equal(expand = FALSE) + ggplot2::theme_void() +
+    ggplot2::theme(legend.position = "none")
 }
 
 #' @rdname autoplot.mil_model
@@ -85,48 +150,87 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
   shown <- c(utils::head(which(object$label), n_bags), utils::head(which(!object$label), n_bags))
   columns <- unlist(lapply(shown, function(j) utils::head(which(object$bag == j), n_instances)))
   bag <- object$bag[columns]
-  d <- nrow(object$x)
   nth <- stats::ave(seq_along(columns), bag, FUN = seq_along)
-  name <- paste0("bag ", object$ids, ": ", object$classes[1 + object$label])
-  if (!is.null(object$image_dim)) name <- paste0(name[bag], ", ", nth) else name <- name[bag]
-  long <- data.frame(bag = rep(factor(name, unique(name)), each = d), instance = rep(nth, each = d),
-                     label = rep(ifelse(object$label[bag], "target", "background"), each = d),
-                     value = as.vector(object$x[, columns]))
-  draw_instances(long, rep(seq_len(d), length(columns)), object$image_dim, "bag", "label",
-                 range(long$value)) +
+  name <- paste0("bag ", object$ids, ": ", object$classes[1 + object$label])[bag]
+  if (!is.null(object$image_dim)) name <- paste0(name, ", ", nth)
+  long <- long_parts(object$x[, columns, drop = FALSE], name,
+                     ifelse(object$label[bag], "target", "background"))
+  draw_instances(long, feature_axis(object$features, object$axis, nrow(object$x)),
+                 object$image_dim, "part", "role", range(long$value)) +
     ggplot2::guides(colour = "none")
 }
 
+# ---- curves --------------------------------------------------------------------------------------
+
 #' @rdname autoplot.mil_model
 #' @exportS3Method ggplot2::autoplot
-autoplot.mil_roc <- function(object, ...) {
-  check_dots_empty(...)
-  draw_rocs(list(object), "")
+autoplot.mil_roc <- function(object, ..., labels = NULL) {
+  curves <- given_curves(object, ..., class = "roc")
+  draw_rocs(curves, given_labels(curves, labels))
+}
+
+given_curves <- function(object, ..., class, call = rlang::caller_env()) {
+  curves <- c(list(object), list(...))
+  odd <- !vapply(curves, inherits, NA, class)
+  if (any(odd))
+    stop_fumi("`...` must be further curves, not ", describe(curves[odd][[1]]), ".", class = "type",
+              call = call)
+  curves
+}
+
+given_labels <- function(curves, labels, call = rlang::caller_env()) {
+  if (is.null(labels)) {
+    if (length(curves) == 1) return("")
+    labels <- rlang::names2(curves)
+    labels[labels == ""] <- paste("curve", seq_along(curves))[labels == ""]
+  }
+  if (!is.character(labels) || length(labels) != length(curves))
+    stop_fumi("`labels` must be one name for each of the ", length(curves), " curves, not ",
+              describe(labels), ".", class = "dimension", call = call)
+  labels
 }
 
 # One curve, or several with a legend.
 draw_rocs <- function(curves, labels) {
-  text <- paste0(labels, ifelse(labels == "", "", ", "), "AUC ", vapply(curves, format_auc, ""))
-  long <- do.call(rbind, lapply(seq_along(curves), function(i)
-    data.frame(curve = factor(text[i], unique(text)), roc_vertices(curves[[i]]))))
+  long <- long_curves(lapply(curves, roc_vertices), labels,
+                      paste("AUC", vapply(curves, format_auc, "")))
   ggplot2::ggplot(long, ggplot2::aes(.data$fpr, .data$tpr, colour = .data$curve)) +
     ggplot2::geom_abline(intercept = 0, slope = 1, colour = "grey70") + ggplot2::geom_path() +
-    ggplot2::scale_colour_manual(values = rep_len(okabe_ito, length(curves)), name = NULL) +
+    curve_colours(length(curves)) +
     ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = "False positive rate", y = "True positive rate")
 }
 
+long_curves <- function(curves, labels, areas) {
+  text <- make.unique(paste0(labels, ifelse(labels == "", "", ", "), areas))
+  do.call(rbind, lapply(seq_along(curves), function(i)
+    data.frame(curve = factor(text[i], text), curves[[i]])))
+}
+
+curve_colours <- function(n) ggplot2::scale_colour_manual(values = rep_len(okabe_ito, n),
+                                                          name = NULL)
+
 #' @rdname autoplot.mil_model
 #' @exportS3Method ggplot2::autoplot
-autoplot.mil_tune <- function(object, ...) {
+autoplot.mil_benchmark <- function(object, ...) {
   check_dots_empty(...)
-  table <- tidy(object)
-  ggplot2::ggplot(table, ggplot2::aes(.data$configuration, .data$mean, colour = .data$chosen)) +
-    ggplot2::geom_pointrange(ggplot2::aes(ymin = .data$mean - .data$se,
-                                          ymax = .data$mean + .data$se), na.rm = TRUE) +
-    ggplot2::scale_colour_manual(values = c(`FALSE` = background_colour, `TRUE` = target_colour),
-                                 guide = "none") +
-    ggplot2::labs(y = paste(object$measure$level, object$measure$metric))
+  draw_rocs(object$curves, names(object$curves))
+}
+
+#' @rdname autoplot.mil_model
+#' @exportS3Method ggplot2::autoplot
+autoplot.pd_far <- function(object, ..., labels = NULL) {
+  curves <- given_curves(object, ..., class = "pd_far")
+  unit <- one_unit(curves)
+  edge <- farthest(curves)
+  steps <- lapply(curves, function(x) data.frame(
+    far = c(0, rep(x$curve$far, each = 2), max(edge, x$curve$far)),
+    pd = rep(c(0, x$curve$pd), each = 2)))
+  areas <- sprintf("NAUC %.3f", vapply(curves, nauc, 0, far = edge))
+  ggplot2::ggplot(long_curves(steps, given_labels(curves, labels), areas),
+                  ggplot2::aes(.data$far, .data$pd, colour = .data$curve)) +
+    ggplot2::geom_path() + curve_colours(length(curves)) + ggplot2::ylim(0, 1) +
+    ggplot2::labs(x = far_label(unit), y = "Probability of detection")
 }
 
 #' @rdname autoplot.mil_model
@@ -141,4 +245,56 @@ autoplot.paper_experiment <- function(object, run = NULL, unit = NULL, ...) {
               " and ", describe(unit), ".")
   draw_rocs(lapply(i, task_roc, x = object), paste0(tasks$method[i], ", ",
                                                     setting_label(tasks[i, ])))
+}
+
+# ---- what was tried, and why ---------------------------------------------------------------------
+
+#' @rdname autoplot.mil_model
+#' @exportS3Method ggplot2::autoplot
+autoplot.mil_tune <- function(object, ...) {
+  check_dots_empty(...)
+  tried <- tried_parameters(object)
+  r <- tidy(object)
+  ends <- ggplot2::aes(ymin = .data$mean - .data$se, ymax = .data$mean + .data$se)
+  if (is.null(tried$x)) {
+    text <- lapply(names(tried$text), function(name) paste(name, "=", tried$text[[name]]))
+    text <- do.call(paste, c(text, sep = ", "))
+    r$x <- factor(text, rev(unique(text)))
+    plot <- ggplot2::ggplot(r, ggplot2::aes(.data$x, .data$mean, colour = .data$chosen)) +
+      two_colours() + ggplot2::coord_flip() + ggplot2::labs(x = NULL, y = tried$wanted)
+    return(plot + ggplot2::geom_pointrange(ends, na.rm = TRUE))
+  }
+  r[c("x", "line")] <- tried[c("x", "line")]
+  several <- nlevels(r$line) > 1
+  together <- ggplot2::position_dodge(width = if (several) 0.1 else 0)
+  ggplot2::ggplot(r, ggplot2::aes(.data$x, .data$mean, colour = .data$line, group = .data$line)) +
+    ggplot2::geom_pointrange(ends, position = together, na.rm = TRUE) +
+    ggplot2::geom_line(position = together, na.rm = TRUE) +
+    ggplot2::geom_point(data = r[r$chosen, ], shape = 1, size = 6, stroke = 1.2,
+                        colour = target_colour) +
+    ggplot2::scale_colour_manual(values = okabe_ito, guide = if (several) "legend" else "none") +
+    ggplot2::labs(x = tried$name[1], y = tried$wanted, colour = if (several) tried$name[2])
+}
+
+#' @rdname autoplot.mil_model
+#' @exportS3Method ggplot2::autoplot
+autoplot.mil_explanation <- function(object, n = 6, ...) {
+  check_dots_empty(..., known = names(formals()))
+  shown <- utils::head(order(-object$score), check_count(n, "n"))
+  if (!length(shown))
+    stop_fumi("`object` must have at least one instance to plot.", class = "empty")
+  title <- explained_title(object, shown)
+  said <- c(instances = "instance", with = "with target", without = "without")
+  long <- do.call(rbind, lapply(explained_parts, function(part)
+    long_parts(attr(object, part)[, object$instance[shown], drop = FALSE], title, said[[part]])))
+  long$role <- factor(long$role, said)
+  names(long)[1] <- "title"
+  labels <- ggplot2::labs(title = attr(object, "title"))
+  if (!is.null(attr(object, "image_dim")))
+    return(draw_rasters(long, attr(object, "image_dim"), range(long$value)) + labels +
+             ggplot2::facet_grid(ggplot2::vars(.data$role), ggplot2::vars(.data$title)))
+  long$instance <- interaction(long$instance, long$role)
+  draw_instances(long, attr(object, "axis"), NULL, "title", "role", NULL) + labels +
+    ggplot2::scale_colour_manual(values = c("grey30", target_colour, background_colour),
+                                 name = NULL)
 }

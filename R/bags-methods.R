@@ -167,7 +167,7 @@ check_combinable <- function(parts, call = rlang::caller_env()) {
     if (!inherits(b, "bags"))
       stop_fumi("`...` must all be bags, but one is ", describe(b), ".", class = "type",
                 call = call)
-    for (part in c("classes", "features", "image_dim", "blueprint"))
+    for (part in c("classes", "features", "axis", "image_dim", "blueprint"))
       if (!identical(b[[part]], first[[part]]))
         stop_fumi("`...` must agree in their ", part, ", but they do not.", class = "combine",
                   call = call)

@@ -84,6 +84,10 @@
 #'   name of a column; kept for evaluation only: no method looks at them. See below.
 #' @param image_dim height and width, if an instance is an image stored column by
 #'   column; found by itself for an array.
+#' @param axis where the features are on the horizontal axis of plots: one number per feature, such
+#'   as wavelengths, or a list of such a vector with its label as name,
+#'   `list("wavelength in nm" = 400:699)`. By default the numbers in the features' names, if they
+#'   have any, see [plot.mil_model()].
 #' @param data for a formula: a data frame.
 #' @param na.action what to do with missing values: `na.fail`, `na.omit` or `na.exclude`. See
 #'   below.
@@ -146,7 +150,7 @@ as_bags <- function(x, ...) bags(x, ...)
 #' @rdname bags
 #' @export
 bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL,
-                         na.action = stats::na.fail) {
+                         axis = NULL, na.action = stats::na.fail) {
   check_dots_empty(..., known = names(formals()))
   if (rlang::is_string(x))
     stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.",
@@ -154,13 +158,13 @@ bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, imag
   if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
   action <- check_na_action(na.action)
   new_bags(as_columns(x, "x", missing_ok = action != "fail"), bag, label, positive, truth,
-           image_dim, action)
+           image_dim, action, axis = axis)
 }
 
 #' @rdname bags
 #' @export
 bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, image_dim = NULL,
-                            na.action = stats::na.fail, like = NULL) {
+                            axis = NULL, na.action = stats::na.fail, like = NULL) {
   check_dots_empty(..., known = names(formals()))
   action <- check_na_action(na.action)
   x <- plain_frame(x)
@@ -172,13 +176,13 @@ bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, i
   warn_copies(features, list(bag = bag, label = label, truth = truth))
   made <- frame_columns(features, column_blueprint(features), like, "x", action)
   new_bags(made$x, pick(bag, "bag"), pick(label, "label"), positive, pick(truth, "truth"),
-           image_dim, action, made$blueprint)
+           image_dim, action, made$blueprint, axis)
 }
 
 #' @rdname bags
 #' @export
 bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NULL,
-                      image_dim = NULL, na.action = stats::na.fail) {
+                      image_dim = NULL, axis = NULL, na.action = stats::na.fail) {
   if (length(dim(x))) as_columns(x, "x")           # refuses a list with dimensions
   check_dots_empty(..., known = names(formals()))
   if (missing(label)) stop_fumi("`label` must be given.")
@@ -195,13 +199,14 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
   if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
   if (length(label) == length(x) && is.null(names(label))) names(label) <- bag
-  new_bags(columns$x, rep(bag, columns$size), label, positive, truth, image_dim, action)
+  new_bags(columns$x, rep(bag, columns$size), label, positive, truth, image_dim, action,
+           axis = axis)
 }
 
 #' @rdname bags
 #' @export
 bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim = NULL,
-                         na.action = stats::na.fail, like = NULL) {
+                         axis = NULL, na.action = stats::na.fail, like = NULL) {
   check_dots_empty(..., known = names(formals()))
   if (missing(data) || !is.data.frame(data))
     stop_fumi("`data` must be a data frame when `x` is a formula, not ",
@@ -225,13 +230,14 @@ bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim 
   right <- formula_blueprint(x, data, setdiff(names(data), setdiff(hidden, named)), call)
   made <- frame_columns(right$data, right$blueprint, like, "data", action)
   new_bags(made$x, mi_bag(response), mi_label(response), positive, truth, image_dim, action,
-           made$blueprint)
+           made$blueprint, axis)
 }
 
 #' @rdname bags
 #' @export
 bags.bags <- function(x, ...) {
-  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim", "na.action"))
+  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim", "axis",
+                                     "na.action"))
   x
 }
 
@@ -253,7 +259,7 @@ frame_columns <- function(data, blueprint, like, name, action, call = rlang::cal
 # positive bags come first, so that the core sees one contiguous block of each
 # kind; `order` undoes it: column j is the user's instance `order[j]`.
 new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail", blueprint = NULL,
-                     call = rlang::caller_env()) {
+                     axis = NULL, call = rlang::caller_env()) {
   if (missing(bag) || missing(label))
     stop_fumi("`bag` and `label` must both be given, but `", if (missing(bag)) "bag" else "label",
               "` is missing.", call = call)
@@ -261,6 +267,7 @@ new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail",
     stop_fumi("`x` must have at least one instance and one feature, not ", ncol(x), " and ",
               nrow(x), ".", class = "empty", call = call)
   image_dim <- check_image_dim(image_dim, nrow(x), call)
+  axis <- check_axis(axis, nrow(x), call)
   given <- list(x = x, bag = comparable_values(bag), label = comparable_values(label),
                 truth = truth)
   if (action != "fail") given <- omit_missing(given, action, call)
@@ -276,6 +283,7 @@ new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail",
   b <- list(x = x, n_positive = sum(y[bag$code]), bag = bag$code[order], ids = bag$ids, label = y,
             classes = parsed$classes, order = order, truth = truth[order], image_dim = image_dim,
             features = rownames(x))
+  b$axis <- axis
   b$blueprint <- blueprint
   b$na.action <- given$omitted
   structure(b, class = "bags")

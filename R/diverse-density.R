@@ -261,15 +261,14 @@ probability_curves.diverse_density <- function(object) {
 
 #' Look into a diverse-density fit
 #'
-#' `coef()` gives the point and the scales, `plot()` shows both: as pictures if instances are
-#' images, else as curves.
+#' `coef()` gives the point and the scales; `plot()` shows both, see [plot.mil_model()].
 #'
 #' @param object,x a fit made by [diverse_density()] or [em_dd()].
 #' @param digits significant digits.
 #' @param ... nothing.
 #' @return `coef()`: a matrix of two rows, `target` (the point \eqn{t}, on the scale of the
-#'   normalised instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `plot()`
-#'   and `print()`: the fit, invisibly.
+#'   normalised instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `print()`:
+#'   the fit, invisibly.
 #' @name diverse_density-methods
 #' @examples
 #' set.seed(1)
@@ -284,25 +283,6 @@ coef.diverse_density <- function(object, ...) {
   check_dots_empty(...)
   validate_model(object)
   rbind(target = object$target, scale = object$feature_scale)
-}
-
-#' @rdname diverse_density-methods
-#' @export
-plot.diverse_density <- function(x, ...) {
-  check_dots_empty(...)
-  validate_model(x, "x")
-  if (is.null(x$image_dim)) {
-    old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4, 2, 1))
-    on.exit(graphics::par(old))
-    draw_feature_curves(cbind(x$target), target_colour, "target")
-    draw_feature_curves(cbind(x$feature_scale), background_colour, "scale")
-  } else {
-    picture_grid(c(1, 1), list(
-      function() draw_picture(x$target, x$image_dim, "target", target_colour, 2.5),
-      function() draw_picture(x$feature_scale, x$image_dim, "scale",
-                              limits = c(0, max(x$feature_scale, 1e-300)))))
-  }
-  invisible(x)
 }
 
 #' @rdname diverse_density-methods

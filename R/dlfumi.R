@@ -185,7 +185,7 @@
 #'
 #'   Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
 #'   matrices. *Journal of Multivariate Analysis*, 88(2), 365--411.
-#' @seealso [predict.mil_model()], [plot.dlfumi()], [mil_roc()], [one_vs_rest()]
+#' @seealso [predict.mil_model()], [plot.mil_model()], [mil_roc()], [one_vs_rest()]
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20, bag_size = 5, image_dim = c(8, 8))

@@ -92,7 +92,7 @@
 #'
 #'   Jiao, C. and Zare, A. (2016). Multiple instance dictionary learning using functions of multiple
 #'   instances. *International Conference on Pattern Recognition*. arXiv:1511.02825.
-#' @seealso [plot.dmil()], [predict.mil_model()], [mil_roc()], [one_vs_rest()]
+#' @seealso [plot.mil_model()], [predict.mil_model()], [mil_roc()], [one_vs_rest()]
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
@@ -400,39 +400,4 @@ print.dmil <- function(x, digits = 4, ...) {
   print_fact("starts", starts_words(x))
   print_calibration(x, digits)
   invisible(x)
-}
-
-#' Plots of a DMIL fit
-#'
-#' @param x a fit made by [dmil()].
-#' @param what `"atoms"`: the atoms as images, each on limits symmetric about 0, or as curves if
-#'   instances are no images; a fit with a kernel has none to show. `"objective"` and `"bag"` as in
-#'   [plot.dlfumi()].
-#' @param new_data,bag for `"bag"`: [bags()] (a fit keeps no training data) and the id or number of
-#'   the bag.
-#' @param ... for `"bag"`, passed to [predict.mil_model()].
-#' @return The fit, invisibly.
-#' @examples
-#' set.seed(1)
-#' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
-#' fit <- dmil(b, n_atoms = 2)
-#' plot(fit)
-#' plot(fit, "objective")
-#' @export
-plot.dmil <- function(x, what = c("atoms", "objective", "bag"), ..., new_data = NULL, bag = 1) {
-  what <- check_choice(what, c("atoms", "objective", "bag"), "what")
-  if (what != "bag") check_dots_empty(..., known = names(formals()))
-  validate_model(x, "x")
-  switch(what, atoms = plot_dmil_atoms(x), objective = plot_objective(x),
-         bag = plot_bag(x, new_data, bag, ...))
-  invisible(x)
-}
-
-plot_dmil_atoms <- function(x) {
-  atoms <- dmil_atoms(x, call = rlang::caller_env(2))
-  colour <- if (x$spec$swap) background_colour else target_colour
-  if (is.null(x$image_dim)) return(draw_feature_curves(atoms, colour, "atoms"))
-  draw <- lapply(seq_len(ncol(atoms)), function(k) function()
-    draw_picture(atoms[, k], x$image_dim, paste("atom", k), colour, 2))
-  picture_grid(rep(1, ncol(atoms)), draw)
 }

@@ -143,10 +143,6 @@ coef.em_dd <- coef.diverse_density
 
 #' @rdname diverse_density-methods
 #' @export
-plot.em_dd <- plot.diverse_density
-
-#' @rdname diverse_density-methods
-#' @export
 print.em_dd <- function(x, digits = 4, ...) {
   print_dd(x, paste0("EM-DD fit", if (x$combine == "average") " (scores of all starts averaged)"),
            digits)

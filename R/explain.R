@@ -34,7 +34,7 @@ generics::explain
 #'     atoms}
 #'   \item{drop}{`1 - with / without`: the share of the rest that the target atoms explain}
 #'   `plot()` shows the instances by falling score: as images, each above its reconstruction with
-#'   and without target atoms, or as curves.
+#'   target atoms and that without them, or as curves.
 #' @name mil_explain
 #' @examples
 #' set.seed(1)
@@ -83,7 +83,7 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   # The rest of an instance that the atoms rebuild to rounding is rounding.
   out$drop <- ifelse(out$without > 1e-14 * parts$left$all, 1 - out$with / out$without, 0)
   structure(out, title = one$title, image_dim = x$image_dim, instances = columns, with = parts$with,
-            without = parts$without, class = c("mil_explanation", "data.frame"))
+            axis = feature_axis(x$features, x$axis, x$n_features), without = parts$without, class = c("mil_explanation", "data.frame"))
 }
 
 one_bag <- function(new_data, bag, call = rlang::caller_env()) {
@@ -143,7 +143,7 @@ print.mil_explanation <- function(x, n = 10, ...) {
 #' @rdname mil_explain
 #' @export
 as.data.frame.mil_explanation <- function(x, ...) {
-  for (name in c("title", "image_dim", "instances", "with", "without")) attr(x, name) <- NULL
+  for (name in c("title", "image_dim", "axis", "instances", "with", "without")) attr(x, name) <- NULL
   class(x) <- "data.frame"
   x
 }
@@ -162,31 +162,28 @@ plot.mil_explanation <- function(x, n = 6, ...) {
 
 # Three rows of pictures on the same grey: the instance, with, without.
 plot_explained_images <- function(x, shown) {
-  pictures <- lapply(explained_parts, function(part) attr(x, part)[, x$instance[shown],
-                                                                   drop = FALSE])
-  limits <- range(pictures)
-  title <- list(explained_title(x, shown), rep("with target", length(shown)),
-                paste0("without, drop ", round(100 * x$drop[shown]), " %"))
-  draw <- lapply(1:3, function(row) lapply(seq_along(shown), function(i) function()
-    draw_picture(pictures[[row]][, i], attr(x, "image_dim"), title[[row]][i],
-                 if (row == 2) target_colour else "grey70", 1, limits)))
-  picture_grid(rep(1:3, each = length(shown)), unlist(draw), n_col = length(shown),
-               main = attr(x, "title"))
+  pictures <- do.call(cbind, lapply(explained_parts, function(part)
+    attr(x, part)[, x$instance[shown], drop = FALSE]))
+  n <- length(shown)
+  title <- c(explained_title(x, shown), rep("with target", n),
+             paste0("drop ", round(100 * x$drop[shown]), " %"))
+  picture_page(pictures, attr(x, "image_dim"), title,
+               rep(c("grey70", target_colour, "grey70"), each = n), rep(1:3, each = n),
+               range(pictures), n_col = n,
+               main = paste0(attr(x, "title"), ": instances, with target atoms, without them"))
 }
 
 plot_explained_curves <- function(x, shown) {
-  old <- graphics::par(mfrow = grDevices::n2mfrow(length(shown)), mar = c(4, 4, 2, 1))
-  on.exit(graphics::par(old))
   colours <- c("grey30", target_colour, background_colour)
   title <- paste0(explained_title(x, shown), ", drop ", round(100 * x$drop[shown]), " %")
-  for (i in seq_along(shown)) {
+  panels <- lapply(seq_along(shown), function(i) {
     curves <- vapply(explained_parts, function(part) attr(x, part)[, x$instance[shown[i]]],
                      attr(x, "with")[, 1])
-    draw_feature_curves(matrix(curves, ncol = 3), colours, title[i])
-    if (i == 1)
-      graphics::legend("topright", c("instance", "with target", "without"), col = colours, lty = 1,
-                       bty = "n", cex = .8)
-  }
+    list(x = matrix(curves, ncol = 3), col = colours, main = title[i])
+  })
+  curve_page(panels, attr(x, "axis"), main = c(paste0(attr(x, "title"), ":"), "instance",
+                                               "with target", "without"),
+             main_col = c("black", colours))
 }
 
 # Attributes of an explanation, features x instances.

@@ -1,7 +1,7 @@
 #' @section Start here:
 #' [bags()] takes the data, [dlfumi()] learns from them, `predict()` scores
 #' instances and bags ([predict.mil_model()]), `plot()` shows the atoms
-#' ([plot.dlfumi()]), [mil_roc()] draws the ROC. `vignette("fumi")` walks through
+#' ([plot.mil_model()]), [mil_roc()] draws the ROC. `vignette("fumi")` walks through
 #' it, `vignette("dlfumi-math")` has the equations.
 #' @section Options:
 #' `fumi.progress`: show progress bars (default: in interactive use).

@@ -312,35 +312,3 @@ score_instances.mi_ace <- function(object, x, ..., call = rlang::caller_env()) {
 #' @rdname mil_model-methods
 #' @export
 coef.mi_ace <- function(object, ...) t(validate_model(object)$dictionary)
-
-#' Plots of the signatures of MI-ACE and MI-SMF
-#'
-#' @param x a fit made by [mi_ace()].
-#' @param what `"signatures"`: the signatures as images, each on limits symmetric about 0, or as
-#'   curves if instances are no images. `"objective"` and `"bag"` as in [plot.dlfumi()].
-#' @param new_data,bag for `"bag"`: [bags()] (a fit keeps no training data) and the id or number of
-#'   the bag.
-#' @param ... for `"bag"`, passed to [predict.mil_model()].
-#' @return The fit, invisibly.
-#' @examples
-#' set.seed(1)
-#' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
-#' plot(mi_ace(b, n_target = 2))
-#' @export
-plot.mi_ace <- function(x, what = c("signatures", "objective", "bag"), ..., new_data = NULL,
-                        bag = 1) {
-  what <- check_choice(what, c("signatures", "objective", "bag"), "what")
-  if (what != "bag") check_dots_empty(..., known = names(formals()))
-  validate_model(x, "x")
-  switch(what, signatures = plot_signatures(x), objective = plot_objective(x),
-         bag = plot_bag(x, new_data, bag, ...))
-  invisible(x)
-}
-
-plot_signatures <- function(x) {
-  if (is.null(x$image_dim))
-    return(draw_feature_curves(x$dictionary, target_colour, "target signatures"))
-  draw <- lapply(seq_len(x$n_target), function(t) function()
-    draw_picture(x$dictionary[, t], x$image_dim, paste("target", t), target_colour, 2))
-  picture_grid(rep(1, x$n_target), draw)
-}

@@ -254,9 +254,3 @@ code_instances.mi_he <- function(object, x, ..., call = rlang::caller_env()) {
 #' @rdname mil_model-methods
 #' @export
 coef.mi_he <- coef.dlfumi
-
-#' @rdname plot.dlfumi
-#' @export
-plot.mi_he <- function(x, what = c("atoms", "objective", "bag"), ..., new_data = NULL, bag = 1) {
-  plot.dlfumi(x, what, ..., new_data = new_data, bag = bag)
-}

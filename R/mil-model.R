@@ -57,6 +57,7 @@ new_mil_model <- function(method, b, ...) {
     classes = b$classes, bag = in_user_order(b, b$ids[b$bag]),
     n_bags = c(positive = sum(b$label), negative = sum(!b$label)),
     rng_kind = RNGkind(), version = as.character(utils::packageVersion("fumi")))
+  object$axis <- b$axis
   object$blueprint <- b$blueprint
   object$na_action <- oldClass(b$na.action)
   structure(object, class = c(method, "mil_model"))
@@ -177,14 +178,6 @@ rebuilds <- function(object) {
 coef.mil_model <- function(object, ...) {
   stop_fumi("`object` must have learnt atoms or weights for `coef()`, but a model of class ",
             class(object)[1], " has none.", class = "no_meaning")
-}
-
-#' @rdname mil_model-methods
-#' @export
-plot.mil_model <- function(x, ...) {
-  stop_fumi("`x` must have a plot of its own, but a model of class ", class(x)[1],
-            " has none: `plot(mil_roc(x, new_data))` shows how well it finds targets.",
-            class = "no_meaning")
 }
 
 #' @rdname mil_model-methods

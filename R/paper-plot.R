@@ -96,17 +96,18 @@ confusion <- function(x, method, setting) {
 plot_confusion <- function(x, method, setting) {
   share <- confusion(x, method, setting)
   n <- nrow(share)
-  old <- graphics::par(mar = c(4, 4, 3, 1), pty = "s")
+  old <- graphics::par(mar = c(3, 3, 1.6, 0.5), mgp = c(1.9, 0.3, 0))
   on.exit(graphics::par(old))
   graphics::image(seq_len(n), seq_len(n), t(share[n:1, ]),
                   col = grDevices::hcl.colors(50, "Blues", rev = TRUE), axes = FALSE,
                   zlim = c(0, 100), xlab = "predicted digit", ylab = "digit",
-                  main = attr(share, "title"), font.main = 1)
-  graphics::axis(1, seq_len(n), colnames(share), tick = FALSE)
+                  main = attr(share, "title"), font.main = 1, cex.main = 1)
+  graphics::axis(1, seq_len(n), colnames(share), tick = FALSE, gap.axis = 0)
   graphics::axis(2, seq_len(n), rev(rownames(share)), tick = FALSE, las = 1)
   graphics::text(col(share), n + 1 - row(share),
                  ifelse(share == 0, "", formatC(share, 1, format = "f")),
-                 col = ifelse(share > 50, "white", "grey20"), cex = 0.75)
+                 col = ifelse(share > 50, "white", "grey20"),
+                 cex = min(0.9, 0.8 / max(graphics::strwidth("99.9"), 1.5 * graphics::strheight("9"))))
   share
 }
 
@@ -121,18 +122,14 @@ plot_errors <- function(x, method, setting, run, n) {
   called <- predicted$predicted[[i]]
   wrong <- which(called != test$group)
   wrong <- wrong[unique(round(seq(1, length(wrong), length.out = min(n, length(wrong)))))]
-  draw <- lapply(wrong, function(j) {
-    fit <- fits[[as.character(called[j])]]
-    image <- usps_images(test$index[j])
-    remade <- stats::predict(fit, image, type = "reconstruction")
-    limits <- function(v) c(-1, 1) * max(abs(v))
-    list(function() draw_picture(image, fit$image_dim,
-                                 paste0("a ", test$group[j], ", taken for ", called[j])),
-         function() draw_picture(remade, fit$image_dim, paste("by the atoms of", called[j]),
-                                 limits = limits(remade)))
-  })
-  picture_grid(rep(1:2, each = length(wrong)), c(lapply(draw, `[[`, 1), lapply(draw, `[[`, 2)),
-               n_col = max(1, length(wrong)))
+  image <- usps_images(test$index[wrong])
+  fit_of <- fits[as.character(called[wrong])]
+  remade <- vapply(seq_along(wrong), function(k)
+    c(stats::predict(fit_of[[k]], image[, , k, drop = FALSE], type = "reconstruction")), numeric(256))
+  title <- c(paste(test$group[wrong], "as", called[wrong]), paste("atoms of", called[wrong]))
+  picture_page(cbind(matrix(image, 256), remade), dim(image)[1:2], title,
+               group = rep(1:2, each = length(wrong)), n_col = length(wrong),
+               main = "Digits, what they were taken for, and what its atoms make of them")
 }
 
 # ---- atoms -------------------------------------------------------------------------------------
@@ -144,26 +141,22 @@ fits_of <- function(x, method, setting, run) {
   if (!length(setting)) setting <- NULL
   i <- rows_of(x$tasks, method, setting, rlang::caller_env(2))
   i <- i[x$tasks$run[i] == run]
+  i <- i[!duplicated(x$tasks$unit[i])]
   stats::setNames(x$fits[i], x$tasks$unit[i])
 }
 
-# One row per unit: target atoms, a gap, background atoms, each on grey limits symmetric about 0.
+# A row or more for each unit, whose name is at its left: target atoms, framed, then background
+# atoms.
 plot_dictionaries <- function(x, method, setting, run) {
   fits <- fits_of(x, method, setting, run)
-  n_atoms <- max(vapply(fits, function(fit) ncol(fit$dictionary), 1L))
-  old <- graphics::par(mar = c(0, 0, 2, 0))
-  on.exit(graphics::par(old))
-  graphics::plot(NA, xlim = c(0, n_atoms + 1.5), ylim = c(-length(fits), 0), asp = 1, axes = FALSE,
-                 xlab = "", ylab = "",
-                 main = "Target atoms (left) and background atoms", font.main = 1)
-  for (row in seq_along(fits)) {
-    fit <- fits[[row]]
-    graphics::text(0, 0.5 - row, names(fits)[row])
-    for (k in seq_len(ncol(fit$dictionary))) {
-      atom <- fit$dictionary[, k]
-      left <- k - 0.5 + 0.5 * (k > fit$n_target)
-      graphics::rasterImage(matrix((1 + atom / max(abs(atom))) / 2, fit$image_dim[1]), left, -row,
-                            left + 0.95, 0.95 - row, interpolate = FALSE)
-    }
-  }
+  one_unit <- length(fits) == 1
+  atoms <- lapply(fits, `[[`, "dictionary")
+  target <- unlist(lapply(fits, function(fit) seq_len(ncol(fit$dictionary)) <= fit$n_target))
+  unit <- rep(seq_along(fits), vapply(atoms, ncol, 1L))
+  name <- ifelse(duplicated(unit), "", paste(if (x$name == "usps") "digit" else "person",
+                                             names(fits)[unit]))
+  picture_page(do.call(cbind, atoms), fits[[1]]$image_dim,
+               if (one_unit) part_names(fits[[1]], colnames(atoms[[1]])) else name,
+               ifelse(target, target_colour, "grey70"), if (one_unit) !target else unit,
+               by_row = !one_unit, main = "Target atoms (framed) and background atoms")
 }

@@ -138,24 +138,34 @@ plot.pd_far <- function(x, ..., labels = NULL, col = NULL, main = NULL) {
   curves <- all$given[is_curve]
   frame <- all$given[!is_curve]
   check_frame(frame)
-  unit <- unique(vapply(curves, `[[`, "", "unit"))
-  if (length(unit) > 1)
-    stop_fumi("`...` must be curves of one unit, not ", enumerate(unit), ".", class = "type")
+  unit <- one_unit(curves)
   if (is.null(labels)) labels <- curve_labels(curves, all$written[is_curve])
   if (is.null(frame$xlim)) frame$xlim <- far_limits(curves, frame$log)
   areas <- sprintf("NAUC %.3f", vapply(curves, nauc, 0, far = frame$xlim[2]))
   key <- curve_key(curves, labels, areas, check_points(NULL), col)
-  old <- graphics::par(c("mar", "pty"))
+  if (is.null(frame$ylim)) frame$ylim <- c(0, 1)
+  old <- graphics::par(c("mar", "mgp", "tcl"))
   on.exit(graphics::par(old))
-  shrink <- make_room(key$text, "m")
-  area <- switch(unit, m2 = expression("False alarms per " * m^2),
-                 km2 = expression("False alarms per " * km^2), paste("False alarms per", unit))
-  start <- list(x = NA, type = "n", ylim = c(0, 1), main = main, las = 1, xlab = area,
-                ylab = "Probability of detection")
+  place <- key_place(key, lapply(curves, function(x) list(fpr = x$curve$far, tpr = x$curve$pd)),
+                     frame, main)
+  start <- list(x = NA, type = "n", main = main, font.main = 1, cex.main = 1, las = 1, bty = "l",
+                xlab = far_label(unit), ylab = "Probability of detection")
   do.call(graphics::plot.default, utils::modifyList(start, frame))
   for (i in seq_along(curves)) draw_steps(curves[[i]]$curve, key$col[i], key$lty[i])
-  draw_key(key, shrink)
+  draw_key(key, place)
   invisible(curves[[1]])
+}
+
+one_unit <- function(curves, call = rlang::caller_env()) {
+  unit <- unique(vapply(curves, `[[`, "", "unit"))
+  if (length(unit) == 1) return(unit)
+  stop_fumi("`...` must be curves of one unit, not ", enumerate(unit), ".", class = "type",
+            call = call)
+}
+
+far_label <- function(unit) {
+  switch(unit, m2 = expression("False alarms per " * m^2),
+         km2 = expression("False alarms per " * km^2), paste("False alarms per", unit))
 }
 
 # From 0, or on a logarithmic axis from a tenth of a false alarm.

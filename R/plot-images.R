@@ -1,50 +1,90 @@
-# Small pictures in a grid, for atoms and for instances.
+# Small pictures on one page, for atoms and for instances.
 
 target_colour <- "#D55E00"
 background_colour <- "#0072B2"
 
-# One picture, row 1 at the top, grey on limits that are symmetric about 0 unless given.
-draw_picture <- function(values, image_dim, main = "", frame = "grey70", width = 1,
-                         limits = c(-1, 1) * max(abs(values), 1e-300)) {
-  m <- matrix(values, image_dim[1], image_dim[2])
-  graphics::image(seq_len(image_dim[2]), seq_len(image_dim[1]),
-                  t(m[rev(seq_len(image_dim[1])), , drop = FALSE]),
-                  zlim = limits, col = grDevices::grey(seq(0, 1, length.out = 256)), axes = FALSE,
-                  xlab = "", ylab = "", asp = 1, useRaster = TRUE)
-  corner <- c(.5, .5, image_dim[2] + .5, image_dim[1] + .5)
-  graphics::rect(corner[1], corner[2], corner[3], corner[4], border = frame, lwd = width, xpd = NA)
-  wide <- graphics::strwidth(main, "inches") * graphics::par("cex.main")
-  graphics::title(main, line = .25, font.main = 1,
-                  col.main = if (frame == "grey70") "grey30" else frame,
-                  cex.main = graphics::par("cex.main") * min(1, .97 * graphics::par("pin")[1] / max(wide, 1e-9)))
+# The columns of `values` as pictures that fill the figure, row 1 at the top; each value of `group`
+# starts a new row. `limits` are those of black and white: "own" of each picture, "zero" for limits
+# symmetric about 0, or two numbers for all, and a line at the bottom says which. A title is above
+# its picture or, `by_row`, at the left of its group.
+picture_page <- function(values, image_dim, title, colour = "grey70", group = rep(1, ncol(values)),
+                         limits = "own", main = NULL, n_col = NULL, by_row = FALSE) {
+  old <- graphics::par(mar = c(0, 0, 0, 0))
+  on.exit(graphics::par(old))
+  graphics::plot.new()
+  page <- graphics::par("pin")
+  graphics::plot.window(c(0, page[1]), c(0, page[2]), xaxs = "i", yaxs = "i")
+  at <- picture_places(page, image_dim, group, title, n_col, by_row, is.character(main))
+  colour <- rep_len(colour, ncol(values))
+  for (i in seq_len(ncol(values))) {
+    one <- if (is.character(limits)) picture_limits(values[, i], limits) else limits
+    draw_picture(values[, i], image_dim, at$x[i], at$y[i], at$size, one, colour[i])
+  }
+  draw_titles(title, at, ifelse(colour == "grey70", "grey30", colour), by_row)
+  if (!is.null(main)) page_text(main, page, max(at$y) + at$size[2] + at$above + 0.12, 1, "black")
+  page_text(limits_note(limits), page, min(at$y) - 0.12, 0.75, "grey40")
 }
 
-# A grid of pictures: each group starts a new row. `draw[[i]]()` draws cell i.
-picture_grid <- function(group, draw, n_col = NULL, main = NULL) {
-  sizes <- as.vector(table(factor(group, unique(group))))
-  if (is.null(n_col)) n_col <- min(max(sizes), max(4, ceiling(sqrt(1.6 * length(draw)))))
-  rows <- lapply(seq_along(sizes), function(g) {
-    cells <- sum(sizes[seq_len(g - 1)]) + seq_len(sizes[g])
-    matrix(c(cells, rep(0, -length(cells) %% n_col)), ncol = n_col, byrow = TRUE)
-  })
-  old <- graphics::par(c("mfrow", "mar", "oma", "cex", "cex.main"))
-  graphics::par(mar = c(.3, .3, 1.6, .3), oma = c(.2, .2, if (is.null(main)) .2 else 2, .2))
-  on.exit({
-    graphics::layout(1)
-    graphics::par(old)
-  })
-  graphics::layout(do.call(rbind, rows))
-  graphics::par(cex = max(.5, min(1, 6 / n_col)), cex.main = 1)
-  for (cell in draw) cell()
-  if (!is.null(main)) graphics::mtext(main, outer = TRUE, line = .3)
+picture_limits <- function(values, kind) {
+  if (kind == "zero") return(c(-1, 1) * max(abs(values), 1e-300))
+  range(values)
 }
 
-# Curves instead of pictures, when an instance is no image.
-draw_feature_curves <- function(x, colour, main, ylab = "") {
-  shade <- grDevices::adjustcolor(rep_len(colour, ncol(x)), alpha.f = if (ncol(x) > 8) .5 else .9)
-  graphics::matplot(seq_len(nrow(x)), x, type = if (nrow(x) > 1) "l" else "p", pch = 1, lty = 1,
-                    lwd = 1.5,
-                    col = shade, xlab = "feature", ylab = ylab, main = main, font.main = 1,
-                    las = 1, bty = "n")
-  graphics::abline(h = 0, col = "grey85")
+limits_note <- function(limits) {
+  if (is.numeric(limits))
+    return(paste0("black ", format(limits[1], digits = 3), ", white ", format(limits[2], digits = 3)))
+  switch(limits, own = "black to white: lowest to highest value of each picture",
+         zero = "grey: 0, white: positive, black: negative; each picture to its largest value")
+}
+
+# A picture with its lower left corner at x, y and a frame, which is thick where it has a colour.
+draw_picture <- function(values, image_dim, x, y, size, limits, frame = "grey70") {
+  shade <- (values - limits[1]) / max(limits[2] - limits[1], 1e-300)
+  if (limits[2] <= limits[1]) shade[] <- 0.5
+  graphics::rasterImage(matrix(pmin(pmax(shade, 0), 1), image_dim[1], image_dim[2]), x, y,
+                        x + size[1], y + size[2], interpolate = FALSE)
+  graphics::rect(x, y, x + size[1], y + size[2], border = frame,
+                 lwd = if (frame == "grey70") 1 else 2.5, xpd = NA)
+}
+
+# Lower left corners of pictures, and their size, such that they are as large as they can be on a
+# `page` of so many inches; the block of them is in its middle.
+picture_places <- function(page, image_dim, group, title, n_col, by_row, has_main) {
+  count <- as.vector(table(factor(group, unique(group))))
+  left <- if (by_row) min(max(graphics::strwidth(title, "inches")) + 0.1, 0.3 * page[1]) else 0.05
+  above <- if (!by_row && any(nzchar(title))) graphics::strheight("M", "inches") * 1.6 + 0.04 else 0
+  bottom <- 0.22
+  room <- page - c(left + 0.05, bottom + 0.04 + if (has_main) 0.26 else 0)
+  gap <- c(0.07, 0.07 + above)
+  pixel <- function(n) min((room / c(n, sum(ceiling(count / n))) - gap) / rev(image_dim))
+  if (is.null(n_col)) n_col <- which.max(vapply(seq_len(max(count)), pixel, 0))
+  size <- max(pixel(n_col), 1e-3) * rev(image_dim)
+  within <- sequence(count) - 1
+  first <- rep(cumsum(c(0, ceiling(count / n_col)))[seq_along(count)], count)
+  column <- within %% n_col
+  row <- first + within %/% n_col
+  used <- c(max(column) + 1, max(row) + 1) * (size + gap)
+  list(x = left + (room[1] - used[1] + gap[1]) / 2 + column * (size + gap)[1], above = above,
+       y = bottom + (room[2] + used[2]) / 2 - (row + 1) * (size + gap)[2] + gap[2] - above,
+       size = size, left = left)
+}
+
+# Titles no wider than their place; where they would be too small to read, without the word that
+# all background atoms share.
+draw_titles <- function(title, at, colour, by_row) {
+  place <- if (by_row) at$left - 0.1 else at$size[1]
+  fit <- function(title) min(1, place / max(graphics::strwidth(title, "inches"), 1e-9))
+  if (fit(title) < 0.6) title <- sub("^background ", "", title)
+  cex <- min(max(0.4, fit(title)), if (by_row) at$size[2] / graphics::strheight("M", "inches"))
+  if (by_row)
+    return(graphics::text(min(at$x) - 0.06, at$y + at$size[2] / 2, title, adj = c(1, 0.5), cex = cex,
+                          col = colour))
+  graphics::text(at$x + at$size[1] / 2, at$y + at$size[2] + 0.04, title, adj = c(0.5, 0), cex = cex,
+                 col = colour, xpd = NA)
+}
+
+page_text <- function(text, page, y, cex, colour) {
+  wide <- graphics::strwidth(text, "inches", cex = cex)
+  graphics::text(page[1] / 2, y, text, cex = cex * min(1, 0.97 * page[1] / wide), col = colour,
+                 xpd = NA)
 }

@@ -1,93 +1,203 @@
-#' Plots of a DL-FUMI fit
+#' Plots of a fit
 #'
-#' @param x a fit made by [dlfumi()] or [mi_he()].
-#' @param what `"atoms"`: the atoms as images, target atoms first and framed, each on limits
-#'   symmetric about 0; or as curves if instances are no images. `"objective"`: the objective by
-#'   iteration, of all starts. `"bag"`: the instances of one bag with their scores, highest first.
-#' @param new_data,bag for `"bag"`: [bags()] (a fit keeps no training data) and the id or number of
-#'   the bag.
-#' @param ... for `"bag"`, passed to [predict.mil_model()].
+#' `plot()` shows what a fit of any method has learnt, and what it says of bags.
+#'
+#' Features are on the horizontal axis where instances are no images. Names such as `900 nm` or
+#' `t017ms` become numbers with their unit as label, up to twelve other names are written, and
+#' `axis` of [bags()] gives the numbers for all others.
+#'
+#' Each picture has a grey scale of its own, from its lowest to its highest value. Weights of
+#' classifiers and signatures of [mi_ace()], whose signs mean something, are on limits symmetric
+#' about 0. A line under the pictures says which.
+#'
+#' @param x a fitted model.
+#' @param what `"atoms"`: what the method has learnt in the space of the features, as images or as
+#'   curves, target atoms first and framed: atoms, signatures (`"signatures"` is the same), the
+#'   target and its scales ([em_dd()]), weights of a linear classifier (`"weights"` is the same), or
+#'   the instances that [miles()] kept, the largest weights first. `"objective"`: the objective by
+#'   iteration, of all starts. `"scores"`: the scores of all bags of `new_data` by label, with the
+#'   threshold. `"bag"`: the instances of one bag with their scores, highest first.
+#' @param new_data,bag for `"scores"` and `"bag"`: [bags()] (a fit keeps no training data), and the
+#'   id or number of the bag.
+#' @param ... for `"scores"` and `"bag"`, passed to [predict.mil_model()].
 #' @return The fit, invisibly.
+#' @seealso [autoplot.mil_model()] for ggplot2.
+#' @aliases plot.dlfumi plot.mi_ace plot.dmil plot.mi_he
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
 #' fit <- dlfumi(b, n_target = 1, n_background = 3)
 #' plot(fit)
 #' plot(fit, "objective")
+#' plot(fit, "scores", new_data = b)
 #' plot(fit, "bag", new_data = b, bag = 1)
+#' plot(mi_svm(b, kernel = "linear"))
 #' @export
-plot.dlfumi <- function(x, what = c("atoms", "objective", "bag"), ..., new_data = NULL, bag = 1) {
-  what <- check_choice(what, c("atoms", "objective", "bag"), "what")
-  if (what != "bag") check_dots_empty(..., known = names(formals()))
+plot.mil_model <- function(x, what = c("atoms", "objective", "scores", "bag", "signatures",
+                                       "weights"), ..., new_data = NULL, bag = 1) {
+  what <- check_choice(what, plot_kinds, "what")
+  if (!what %in% c("scores", "bag")) check_dots_empty(..., known = names(formals()))
   validate_model(x, "x")
-  switch(what, atoms = plot_atoms(x), objective = plot_objective(x),
-         bag = plot_bag(x, new_data, bag, ...))
+  switch(what, objective = plot_objective(x), scores = plot_scores(x, new_data, ...),
+         bag = plot_bag(x, new_data, bag, ...), plot_atoms(x))
   invisible(x)
 }
 
-plot_atoms <- function(x) {
-  target <- seq_len(ncol(x$dictionary)) <= x$n_target
-  if (is.null(x$image_dim)) {
-    old <- graphics::par(mfrow = c(2, 1), mar = c(4, 4, 2, 1))
-    on.exit(graphics::par(old))
-    draw_feature_curves(x$dictionary[, target, drop = FALSE], target_colour, "target atoms")
-    return(draw_feature_curves(x$dictionary[, !target, drop = FALSE], background_colour,
-                               "background atoms"))
+plot_kinds <- c("atoms", "objective", "scores", "bag", "signatures", "weights")
+
+# ---- what was learnt -----------------------------------------------------------------------------
+
+plot_atoms <- function(x, call = rlang::caller_env()) {
+  shown <- learned_parts(x, call)
+  if (!is.null(x$image_dim)) {
+    plain <- shown$group %in% c("background", "scale") & !inherits(x, c("miles", "dmil"))
+    return(picture_page(shown$values, x$image_dim, shown$name,
+                        ifelse(plain, "grey70", shown$colour), shown$group, shown$limits))
   }
-  name <- sub("([a-z])([0-9])", "\\1 \\2", colnames(x$dictionary))
-  if (length(name) > 60) name <- sub("background ", "", name)
-  draw <- lapply(seq_along(target), function(k) function()
-    draw_picture(x$dictionary[, k], x$image_dim, name[k],
-                 if (target[k]) target_colour else "grey70", if (target[k]) 2.5 else 1))
-  picture_grid(target, draw)
+  curve_page(curve_panels(shown), feature_axis(x$features, x$axis, x$n_features), shown$ylab,
+             share = !"scale" %in% shown$group)
 }
 
-plot_objective <- function(x) {
+# What a method has learnt, to be shown: `values` (features x parts), and for each of these its
+# `name`, `colour` and the `group` that it is drawn with; the `limits` of pictures, see
+# picture_page().
+learned_parts <- function(x, call = rlang::caller_env()) {
+  atoms <- learned_matrix(x, call)
+  role <- atom_roles(x, atoms)
+  if (inherits(x, "miles")) {
+    first <- utils::head(order(-abs(x$weights)), 24)
+    atoms <- atoms[first, , drop = FALSE]
+    role <- role[first]
+  }
+  # A single scale for all features is a number and no picture.
+  if (inherits(x, c("diverse_density", "em_dd")) && !is.unsorted(-range(atoms["scale", ]))) {
+    atoms <- atoms["target", , drop = FALSE]
+    role <- "target"
+  }
+  signed <- inherits(x, c("mi_ace", "sil", "mi_svm", "mmdl"))
+  group <- if (inherits(x, "miles")) ifelse(role == "target", "weight > 0", "weight < 0") else role
+  list(values = t(atoms), name = part_names(x, rownames(atoms)), group = group,
+       colour = unname(c(target = target_colour, background = background_colour)[
+         ifelse(role %in% c("background", "scale"), "background", "target")]),
+       limits = if (signed) "zero" else "own", ylab = if (signed) "weight" else "")
+}
+
+learned_matrix <- function(x, call) {
+  atoms <- tryCatch(atom_matrix(x), fumi_error_no_meaning = function(e) NULL)
+  if (!is.null(atoms) && nrow(atoms)) return(atoms)
+  stop_fumi("`x` must have atoms or weights of features to plot, but this model of class ",
+            class(x)[1], " has none: `plot(x, \"scores\", new_data = bags)` shows the scores of bags, ",
+            "`plot(x, \"bag\", new_data = bags)` the instances of one.", class = "no_meaning",
+            call = call)
+}
+
+# "target1" is written "target 1"; what MILES kept is named by its weight.
+part_names <- function(x, name) {
+  if (inherits(x, "miles"))
+    return(sprintf("%s: %+.2g", sub("instance", "", name), x$weights[match(name, sprintf(
+      "instance%d", x$selected))]))
+  sub("([a-z])([0-9])", "\\1 \\2", name)
+}
+
+# Up to six curves of a kind share a panel and have a legend; of more, each has its own, and more
+# than thirty share one panel again.
+curve_panels <- function(shown) {
+  count <- table(factor(shown$group, unique(shown$group)))
+  if (max(count) > 6 && length(shown$name) <= 30)
+    return(lapply(seq_along(shown$name), function(k)
+      list(x = shown$values[, k, drop = FALSE], col = shown$colour[k], main = shown$name[k])))
+  lapply(names(count), function(group) {
+    mine <- which(shown$group == group)
+    several <- length(mine) %in% 2:6
+    crowd <- if (length(mine) > 6) 0.5 else 1
+    list(x = shown$values[, mine, drop = FALSE], main = panel_title(shown$name[mine], group),
+         col = if (several) okabe_ito[seq_along(mine)] else
+           grDevices::adjustcolor(shown$colour[mine], crowd),
+         key = if (several) shown$name[mine])
+  })
+}
+
+panel_title <- function(name, group) {
+  if (length(name) == 1) return(name)
+  switch(group, target = , background = paste(group, "atoms"),
+         `weight > 0` = , `weight < 0` = paste("instances of", group), group)
+}
+
+# The objective by start and iteration.
+objective_path <- function(x, call = rlang::caller_env(2)) {
+  if (is.null(x$starts))
+    stop_fumi("`what` must be something else for a model of class ", class(x)[1],
+              ", which keeps no objective by iteration.", class = "no_meaning", call = call)
   path <- loss_path(x)
   if (is.null(path))
     stop_fumi("`x` must have at least one iteration to plot its objective.", class = "no_data",
-              call = rlang::caller_env())
-  best <- x$objective
+              call = call)
+  path
+}
+
+plot_objective <- function(x) {
+  path <- objective_path(x)
+  best <- if (is.data.frame(x$objective)) x$objective else path
+  old <- graphics::par(mar = c(3.2, 4.5, 1.8, 0.5), mgp = c(2, 0.5, 0), tcl = -0.25)
+  on.exit(graphics::par(old))
   graphics::plot(range(path$iteration), range(path$objective), type = "n", xlab = "iteration",
-                 ylab = "objective", las = 1, bty = "n", main = "Objective by iteration",
-                 font.main = 1)
+                 ylab = "", las = 1, bty = "l", main = "Objective by iteration", font.main = 1,
+                 cex.main = 1)
   for (part in split(path, path$start))
     graphics::lines(part$iteration, part$objective, col = "grey75")
   graphics::lines(best$iteration, best$objective, type = if (nrow(best) < 2) "p" else "l", lwd = 2,
                   col = target_colour)
 }
 
+# ---- one bag -------------------------------------------------------------------------------------
+
 plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
-  if (!inherits(new_data, "bags"))
-    stop_fumi("`new_data` must be bags: a fit keeps no training data, and `new_data` is ",
-              describe(new_data), ".", class = "no_data", call = call)
+  shown <- scored_bag(x, new_data, bag, ..., call = call)
+  colour <- ifelse(shown$score > shown$cut, target_colour, "grey70")
+  if (is.null(x$image_dim)) return(plot_instance_scores(shown, colour))
+  picture_page(shown$instances, x$image_dim, format_each(shown$score), colour,
+               limits = range(shown$instances), main = shown$title)
+}
+
+# The instances of one bag by falling score, and the threshold of instances, infinite if there is
+# none.
+scored_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
+  check_plotted_bags(new_data, call)
   one <- new_data[bag_index(new_data, bag, "bag", call)]
   if (length(one) != 1) stop_fumi("`bag` must name one bag, not ", length(one), ".", call = call)
   score <- predict(x, one, ...)$.score
   if (is.null(score)) stop_fumi("`type` must be \"score\" to plot a bag.", call = call)
   rank <- order(score, decreasing = TRUE)
-  instances <- as.matrix(one)
   cut <- calibration_of(x)$instance$threshold
   if (is.null(cut) || is.na(cut)) cut <- Inf
   title <- paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], "): score by instance")
-  if (is.null(x$image_dim)) {
-    colour <- ifelse(score[rank] > cut, target_colour, "grey60")
-    graphics::barplot(score[rank], names.arg = rank, col = colour, border = NA, las = 1,
-                      xlab = "instance", ylab = "score", main = title, font.main = 1)
-    return(graphics::abline(h = cut, lty = 2, col = "grey30"))
-  }
-  limits <- range(instances)
-  draw <- lapply(rank, function(i) function()
-    draw_picture(instances[i, ], x$image_dim, format(score[i], digits = 3),
-                 if (score[i] > cut) target_colour else "grey70", if (score[i] > cut) 2.5
-                 else 1, limits))
-  picture_grid(rep(1, length(rank)), draw, main = title)
+  list(score = score[rank], rank = rank, cut = cut, title = title,
+       instances = t(as.matrix(one))[, rank, drop = FALSE])
+}
+
+format_each <- function(values) vapply(values, format, "", digits = 3)
+
+check_plotted_bags <- function(new_data, call) {
+  if (!inherits(new_data, "bags"))
+    stop_fumi("`new_data` must be bags: a fit keeps no training data, and `new_data` is ",
+              describe(new_data), ".", class = "no_data", call = call)
+}
+
+plot_instance_scores <- function(shown, colour) {
+  cut <- if (is.finite(shown$cut)) shown$cut
+  old <- graphics::par(mar = c(3.2, 4, 1.8, 0.5), mgp = c(2, 0.5, 0), tcl = -0.25)
+  on.exit(graphics::par(old))
+  graphics::barplot(shown$score, names.arg = shown$rank, col = colour, border = NA, las = 1,
+                    xlab = "instance", main = shown$title, font.main = 1, cex.main = 1,
+                    ylim = range(0, shown$score, cut))
+  graphics::mtext("score", 2, 2.9)
+  graphics::abline(h = cut, lty = 2, col = "grey30")
 }
 
 #' Plot bags
 #'
-#' Shows the first instances of some bags: as pictures (one row per bag) if instances are images,
-#' else as curves.
+#' Shows the first instances of some bags: as pictures (one row per bag, all on the same grey
+#' scale) if instances are images, else as curves.
 #'
 #' @param x [bags()].
 #' @param n_bags,n_instances how many bags of each label, and how many instances of each, to show.
@@ -107,17 +217,16 @@ plot.bags <- function(x, n_bags = 3, n_instances = 8, ...) {
   name <- paste0("bag ", x$ids, ": ", x$classes[1 + x$label])
   colour <- ifelse(x$label, target_colour, background_colour)
   columns <- lapply(shown, function(j) utils::head(which(x$bag == j), n_instances))
-  if (is.null(x$image_dim)) {
-    old <- graphics::par(mfrow = grDevices::n2mfrow(length(shown)), mar = c(4, 4, 2, 1))
-    on.exit(graphics::par(old))
-    for (s in seq_along(shown))
-      draw_feature_curves(x$x[, columns[[s]], drop = FALSE], colour[shown[s]], name[shown[s]])
+  if (!is.null(x$image_dim)) {
+    bag <- rep(shown, lengths(columns))
+    picture_page(x$x[, unlist(columns), drop = FALSE], x$image_dim,
+                 ifelse(duplicated(bag), "", name[bag]), colour[bag], bag, range(x$x),
+                 n_col = max(lengths(columns)), by_row = TRUE)
     return(invisible(x))
   }
-  limits <- range(x$x)
-  draw <- lapply(seq_along(shown), function(s) lapply(columns[[s]], function(i) function()
-    draw_picture(x$x[, i], x$image_dim, if (i == columns[[s]][1]) name[shown[s]] else "",
-                 colour[shown[s]], 1, limits)))
-  picture_grid(rep(shown, lengths(columns)), do.call(c, draw), n_col = max(lengths(columns)))
+  panels <- lapply(seq_along(shown), function(s)
+    list(x = x$x[, columns[[s]], drop = FALSE], main = name[shown[s]],
+         col = grDevices::adjustcolor(colour[shown[s]], 0.7)))
+  curve_page(panels, feature_axis(x$features, x$axis, nrow(x$x)))
   invisible(x)
 }

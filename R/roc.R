@@ -159,8 +159,8 @@ roc_vertices <- function(roc) {
 #' ROC curves in one picture
 #'
 #' Draws one or several ROC curves over the whole range of false positive rates,
-#' with the AUC of each in the legend beside them and the diagonal of pure chance
-#' in grey.
+#' with the AUC of each in the legend and the diagonal of pure chance in grey. The
+#' legend is in the lower right corner, or beside the curves if one comes there.
 #'
 #' @param x a curve made by [mil_roc()].
 #' @param ... further curves. Named arguments name the curves,
@@ -192,12 +192,13 @@ plot.mil_roc <- function(x, ..., labels = NULL, points = NULL, col = NULL, main 
   key <- curve_key(curves, labels, paste("AUC", vapply(curves, format_auc, "")),
                    check_points(points), col)
 
-  old <- graphics::par(c("mar", "pty"))
+  frame <- utils::modifyList(list(xlim = c(0, 1), ylim = c(0, 1)), all$given[!is_curve])
+  old <- graphics::par(c("mar", "mgp", "tcl"))
   on.exit(graphics::par(old))
-  shrink <- make_room(key$text)
-  draw_frame(main, all$given[!is_curve])
+  place <- key_place(key, lapply(curves, roc_vertices), frame, main)
+  draw_frame(main, frame)
   draw_curves(curves, key)
-  draw_key(key, shrink)
+  draw_key(key, place)
   invisible(curves[[1]])
 }
 
@@ -259,24 +260,44 @@ wrap <- function(text) {
 # Okabe and Ito's colours, without the yellow that is lost on white.
 okabe_ito <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 
-# A right margin for the legend, of at most half the figure; returns the factor that
-# the legend's text must shrink by to fit. Text can only be measured on a page that
-# has been opened, so the page is opened here and drawn on by the next plot.
-make_room <- function(text, pty = "s") {
-  graphics::par(pty = pty)
+# Where the legend goes: into the lower right corner, if no curve (`x`, `y`) comes there, else into
+# a right margin of at most half the figure. `cex` is what its text must shrink by. Text can only be
+# measured on a page that has been opened, so it is opened here and drawn on by the next plot.
+key_place <- function(key, curves, frame, main) {
+  plain <- c(3.3, 3.6, if (is.null(main)) 0.6 else 2, 0.6)
+  graphics::par(mar = plain, mgp = c(2.3, 0.6, 0), tcl = -0.3)
   graphics::plot.new()
   graphics::par(new = TRUE)
-  line <- graphics::strheight("M", units = "inches") * 1.6
-  need <- max(graphics::strwidth(text, units = "inches")) + 4.5 * line
-  room <- min(need, graphics::par("fin")[1] / 2)
-  graphics::par(mai = c(graphics::par("mai")[1:3], room))
-  room / need
+  line <- graphics::strheight("M", "inches") * 1.9
+  lines <- sum(1 + nchar(gsub("[^\n]", "", key$text)))
+  need <- c(max(graphics::strwidth(key$text, "inches")) + 3 * line, (lines + 0.5) * line)
+  room <- graphics::par("pin")
+  cex <- min(1, 0.65 * room / need)
+  if (cex >= 0.6 && corner_is_free(key, curves, frame, cex * need / room))
+    return(list(cex = cex, inside = TRUE))
+  cex <- min(1, graphics::par("fin")[1] / 2 / need[1], room[2] / need[2])
+  csi <- graphics::par("csi")
+  graphics::par(mar = replace(plain, 4, min(need[1] * cex + 0.1, graphics::par("fin")[1] / 2) / csi))
+  list(cex = cex, inside = FALSE)
 }
 
-draw_frame <- function(main, dots) {
-  frame <- list(x = NA, type = "n", xlim = c(0, 1), ylim = c(0, 1), main = main, las = 1,
+corner_is_free <- function(key, curves, frame, size) {
+  scale <- function(x) if (identical(frame$log, "x")) log10(x) else x
+  xlim <- scale(frame$xlim)
+  left <- xlim[2] - size[1] * diff(xlim)
+  height <- vapply(curves, function(v) {
+    x <- scale(pmax(v$fpr, frame$xlim[1]))
+    if (sum(x <= left)) max(v$tpr[x <= left]) else 0
+  }, 0)
+  top <- frame$ylim[1] + size[2] * diff(frame$ylim)
+  in_corner <- scale(key$fpr) > left & key$tpr < top
+  all(height >= top) && !any(in_corner, na.rm = TRUE)
+}
+
+draw_frame <- function(main, frame) {
+  start <- list(x = NA, type = "n", main = main, font.main = 1, cex.main = 1, las = 1, bty = "l",
                 xlab = "False positive rate", ylab = "True positive rate")
-  do.call(graphics::plot.default, utils::modifyList(frame, dots))
+  do.call(graphics::plot.default, utils::modifyList(start, frame))
   graphics::segments(0, 0, 1, 1, col = "grey70")
 }
 
@@ -288,10 +309,12 @@ draw_curves <- function(curves, key) {
   graphics::points(key$fpr, key$tpr, pch = key$pch, col = key$col, cex = 1.4, lwd = 2)
 }
 
-# Beside the plot, where no curve can pass under it.
-draw_key <- function(key, shrink) {
-  right <- graphics::grconvertX(1, "npc", "inches") + 0.1
-  graphics::legend(graphics::grconvertX(right, "inches"), graphics::grconvertY(1, "npc"), key$text,
-                   col = key$col, lty = key$lty, pch = key$pch, pt.cex = 1.4 * shrink, lwd = 2,
-                   seg.len = 1.5, y.intersp = 1.3, bty = "n", cex = shrink, xpd = NA)
+draw_key <- function(key, place) {
+  edge <- graphics::grconvertX(1, "npc", "inches") + 0.1
+  at <- if (place$inside) list(x = "bottomright", bg = "white", box.col = NA, inset = 0.005)
+        else list(x = graphics::grconvertX(edge, "inches"), y = graphics::grconvertY(1, "npc"),
+                  bty = "n", xpd = NA)
+  do.call(graphics::legend, c(at, list(
+    legend = key$text, col = key$col, lty = key$lty, pch = key$pch, pt.cex = 1.4 * place$cex,
+    lwd = 2, seg.len = 1.5, y.intersp = 1.2, cex = place$cex)))
 }

@@ -471,17 +471,3 @@ print_configurations <- function(grid, measured) {
     cat(strwrap(configuration_labels(grid)[i], initial = paste0(lines[i + 1], "  "),
                 prefix = indent), sep = "\n")
 }
-
-#' @rdname mil_tune
-#' @export
-plot.mil_tune <- function(x, ...) {
-  shown <- x$results
-  i <- seq_len(nrow(shown))
-  colour <- ifelse(i == x$best, target_colour, background_colour)
-  graphics::plot(i, shown$mean, ylim = range(shown$mean - shown$se, shown$mean + shown$se,
-                                             na.rm = TRUE), pch = 19,
-                 col = colour, xlab = "configuration",
-                 ylab = paste(x$measure$level, x$measure$metric), las = 1, ...)
-  graphics::segments(i, shown$mean - shown$se, i, shown$mean + shown$se, col = colour)
-  invisible(x)
-}

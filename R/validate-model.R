@@ -114,6 +114,9 @@ common_rules <- function(m, class) list(
                            !identical(class, c(x, "mil_model"))) paste0("its class, \"", class[1], "\""),
   n_features = count(1, .Machine$integer.max),
   features = optional(texts(m$n_features)),
+  axis = optional(a_list),
+  `axis$values` = optional(numbers(m$n_features)),
+  `axis$label` = optional(texts(1)),
   image_dim = optional(function(x) if (!is.numeric(x) || length(x) != 2 ||
                                        !identical(prod(x) + 0, m$n_features + 0))
     "a height and a width"),

@@ -1,5 +1,5 @@
-# Runs code on a device that draws nowhere; gives the pictures (as colours), texts and calls of its
-# last page, the graphical parameters that were not put back, and what the code returned.
+# Runs code on a device that draws nowhere; gives the pictures (as colours), texts, labels of axes and calls
+# of its last page, the graphical parameters that were not put back, and what the code returned.
 drawn <- function(code) {
   pdf(NULL)
   on.exit(dev.off())
@@ -10,10 +10,13 @@ drawn <- function(code) {
   calls <- lapply(recordPlot()[[1]], function(e) as.list(e[[2]]))
   name <- vapply(calls, function(args) if (is.list(args[[1]])) args[[1]]$name else "", "")
   arg <- function(which, i) lapply(calls[name == which], `[[`, i)
-  text <- c(unlist(arg("C_title", 2)), unlist(arg("C_mtext", 2)))
-  coordinates <- c("usr", "xaxp", "yaxp")
+  said <- list(C_title = 2, C_mtext = 2, C_text = 3)
+  text <- unlist(lapply(which(name %in% names(said)), function(i)
+    as.character(calls[[i]][[said[[name[i]]]]])))
+  label <- unlist(lapply(calls[name == "C_title"], function(args) as.character(unlist(args[4:5]))))
+  coordinates <- c("usr", "xaxp", "yaxp", "xlog", "ylog")
   changed <- !mapply(identical, par_before, par_after) & !names(par_before) %in% coordinates
   list(pictures = lapply(arg("C_raster", 2), as.matrix), n_pictures = sum(name == "C_raster"),
-       text = text[nzchar(text)], calls = name, left_changed = names(par_before)[changed],
+       text = text[nzchar(text)], labels = label[nzchar(label)], calls = name, left_changed = names(par_before)[changed],
        returned = returned)
 }

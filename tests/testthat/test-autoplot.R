@@ -8,11 +8,12 @@ test_that("atoms are rasters or curves, one panel each", {
   fit <- fit_to(b)
   plot <- ggplot2::autoplot(fit)
   expect_identical(panels(plot), 3L)
-  raster <- plot$data[plot$data$atom == "target1", ]
+  raster <- plot$data[plot$data$atom == "target 1", ]
   shown <- matrix(0, 4, 5)
   shown[cbind(raster$.row, raster$.column)] <- raster$value
   atom <- fit$dictionary[, 1]
-  expect_equal(as.vector(shown), unname(atom / max(abs(atom))))
+  expect_equal(as.vector(shown), unname((atom - min(atom)) / diff(range(atom))))
+  expect_match(plot$labels$caption, "lowest to highest")
   d <- eight_bags()
   curves <- ggplot2::autoplot(fit_to(bags_of(d)))
   expect_identical(panels(curves), 3L)
@@ -25,7 +26,8 @@ test_that("the objective has one line per start, where there is one", {
   fit <- fit_to(b, n_start = 2)
   expect_equal(built(ggplot2::autoplot(fit, "objective"))[[1]]$y, loss_path(fit)$objective)
   expect_error(ggplot2::autoplot(sil(b), "objective"), "`what`", class = "fumi_error_no_meaning")
-  expect_error(ggplot2::autoplot(fit, "bag"), "`what`", class = "fumi_error_input")
+  expect_error(ggplot2::autoplot(fit, "bags"), "`what`", class = "fumi_error_input")
+  expect_error(ggplot2::autoplot(fit, "bag"), "`new_data`", class = "fumi_error_no_data")
 })
 
 test_that("bags are their first instances", {
@@ -51,4 +53,75 @@ test_that("curves, cross-validations and experiments are drawn as they are", {
                         n_negative = 3, n_test = 10)
   expect_match(levels(ggplot2::autoplot(e, unit = 1)$data$curve), "^SIL, s, AUC")
   expect_error(ggplot2::autoplot(e, run = 9), "`run`", class = "fumi_error_input")
+})
+
+test_that("every method has its picture", {
+  skip_on_cran()
+  set.seed(1)
+  for (b in list(sim_bags(n_bags = 8, bag_size = 4, image_dim = c(4, 5)),
+                 sim_bags(n_bags = 8, bag_size = 4, n_features = 6))) {
+    fits <- list(mi_svm(b, kernel = "linear"), mi_ace(b), suppressWarnings(e_fumi(b, n_background = 2)), miles(b),
+                 mi_he(b, n_target = 1, n_background = 2), mmdl(b), sil(b), dmil(b, n_atoms = 2),
+                 em_dd(b, n_start = 2), diverse_density(b, n_start = 2))
+    for (fit in fits) {
+      expect_identical(panels(ggplot2::autoplot(fit)), length(learned_parts(fit)$name))
+      scores <- ggplot2::autoplot(fit, "scores", new_data = b)
+      expect_identical(nrow(built(scores)[[1]]), 8L)
+      expect_silent(built(ggplot2::autoplot(fit, "bag", new_data = b, bag = 2)))
+    }
+  }
+  expect_error(ggplot2::autoplot(mi_svm(b, kernel = "rbfdot")), "`x`",
+               class = "fumi_error_no_meaning")
+})
+
+test_that("names of features are on the axis", {
+  x <- matrix(rnorm(16), 8, dimnames = list(NULL, c("900 nm", "910 nm")))
+  b <- bags(x, rep(1:4, each = 2), rep(1:0, each = 2))
+  plot <- ggplot2::autoplot(b)
+  expect_identical(plot$labels$x, "nm")
+  expect_setequal(built(plot)[[1]]$x, c(900, 910))
+  colnames(x) <- c("alcohol", "ash")
+  plot <- ggplot2::autoplot(sil(bags(x, rep(1:4, each = 2), rep(1:0, each = 2))))
+  expect_identical(plot$scales$get_scales("x")$labels, c("alcohol", "ash"))
+})
+
+test_that("several curves, benchmarks and detections have a legend", {
+  r <- mil_roc(c(5, 4, 3, 2, 1), c(1, 0, 1, 1, 0))
+  curves <- function(plot) levels(plot$data$curve)
+  expect_identical(curves(ggplot2::autoplot(r, second = r)),
+                   c("curve 1, AUC 0.667", "second, AUC 0.667"))
+  expect_identical(curves(ggplot2::autoplot(r, r, labels = c("a", "b"))),
+                   c("a, AUC 0.667", "b, AUC 0.667"))
+  expect_error(ggplot2::autoplot(r, 3), "`...`", class = "fumi_error_type")
+  expect_error(ggplot2::autoplot(r, labels = c("a", "b")), "`labels`",
+               class = "fumi_error_dimension")
+  compared <- structure(list(curves = list(SIL = r, MILES = r)), class = "mil_benchmark")
+  expect_identical(curves(ggplot2::autoplot(compared)), c("SIL, AUC 0.667", "MILES, AUC 0.667"))
+  found <- structure(list(curve = data.frame(threshold = 3:2, pd = c(.5, 1), false_alarms = 0:1,
+                                             far = c(0, .1)), n_targets = 2, area = 10, unit = "ha",
+                          halo = 1), class = "pd_far")
+  plot <- ggplot2::autoplot(found, found)
+  expect_identical(curves(plot), c("curve 1, NAUC 0.500", "curve 2, NAUC 0.500"))
+  expect_identical(plot$data$pd[1:6], c(0, 0, .5, .5, 1, 1))
+  found$unit <- "km2"
+  expect_silent(built(ggplot2::autoplot(found)))
+})
+
+test_that("searches name their parameters, explanations their parts", {
+  tuned <- function(grid) structure(list(
+    results = data.frame(grid, mean = seq_len(nrow(grid)) / 100, se = .01, failed = 0), best = 2,
+    measure = list(metric = "auc", level = "bag"), rule = "best"), class = "mil_tune")
+  plot <- ggplot2::autoplot(tuned(expand.grid(a = 1:2, b = 1:3)))
+  expect_identical(plot$labels[c("x", "colour")], list(x = "b", colour = "a"))
+  plot <- ggplot2::autoplot(tuned(expand.grid(a = 1:2, b = 1:2, c = 1:2)))
+  expect_identical(levels(plot$data$x)[8], "a = 1, b = 1, c = 1")
+  set.seed(1)
+  for (b in list(sim_bags(n_bags = 8, bag_size = 4, image_dim = c(4, 5)),
+                 sim_bags(n_bags = 8, bag_size = 4, n_features = 6))) {
+    why <- mil_explain(fit_to(b), b)
+    plot <- ggplot2::autoplot(why, n = 3)
+    expect_identical(panels(plot), if (is.null(b$image_dim)) 3L else 9L)
+    expect_identical(levels(plot$data$role), c("instance", "with target", "without"))
+  }
+  expect_error(ggplot2::autoplot(why[0, ]), "`object`", class = "fumi_error_empty")
 })

@@ -106,9 +106,9 @@ mistakes <- function() list(
   "`threshold` must be a single finite number, not \"0.5\".",
   quote(mil_explain(fit, b, bag = "b17")),
   "`bag` must name bags that are there, but there is no bag b17.",
-  quote(plot(sil(b))),
-  paste("`x` must have a plot of its own, but a model of class sil has none: `plot(mil_roc(x, new_data))` shows how well it",
-        "finds targets."),
+  quote(plot(mi_svm(b, kernel = "rbfdot"))),
+  paste("`x` must have atoms or weights of features to plot, but this model of class mi_svm has none: `plot(x, \"scores\",",
+        "new_data = bags)` shows the scores of bags, `plot(x, \"bag\", new_data = bags)` the instances of one."),
   # evaluation
   quote(mil_roc(fit, b)),
   "`truth` must be given when `new_data` holds none for its instances, but it is NULL (`level = \"bag\"` needs only the labels).",

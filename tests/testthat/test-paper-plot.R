@@ -12,10 +12,11 @@ test_that("digits have their pictures", {
                         n_test = 5)
   atoms <- drawn(plot(e, "atoms"))
   expect_equal(atoms$n_pictures, 10 * 6)
+  expect_equal(atoms$text[1:10], paste("digit", 0:9))
   expect_equal(atoms$left_changed, character())
   errors <- drawn(plot(e, "errors", n = 3))
-  expect_match(errors$text[1], "^a [0-9], taken for [0-9]$")
-  expect_equal(sum(grepl("by the atoms of", errors$text)), 3)
+  expect_match(errors$text[1], "^[0-9] as [0-9]$")
+  expect_equal(sum(grepl("^atoms of", errors$text)), 3)
   confused <- drawn(plot(e, "confusion"))
   expect_true("DL-FUMI, small" %in% confused$text)
   roc <- drawn(plot(e, "roc", method = "mi-SVM"))
@@ -33,6 +34,11 @@ test_that("classifiers are points at their own thresholds", {
   expect_equal(c(point$fpr, point$tpr), c(mean(e$scores[[i]][!truth] > 0),
                                           mean(e$scores[[i]][truth] > 0)))
   drawn(plot(e, "roc"))
+  twice <- e
+  one <- e$tasks$method == "DL-FUMI"
+  twice$tasks <- rbind(e$tasks, e$tasks[one, ])
+  twice$fits <- c(e$fits, e$fits[one])
+  expect_equal(drawn(plot(twice, "atoms"))$n_pictures, 6)
   expect_error(plot(e, "confusion"), class = "fumi_error_no_meaning")
   expect_error(plot(e, "roc", run = 2), class = "fumi_error_input")
 })

@@ -23,14 +23,17 @@ test_that("atoms of images are pictures, target atoms first", {
   fit <- fit_to(images(), 2, 3)
   page <- drawn(plot(fit))
   expect_identical(page$n_pictures, 5L)
-  expect_identical(page$text, c("target 1", "target 2", "background 1", "background 2",
-                                "background 3"))
+  expect_identical(page$text[1:5], c("target 1", "target 2", "background 1", "background 2",
+                                     "background 3"))
+  expect_match(page$text[6], "lowest to highest value of each picture")
+  shades <- lapply(page$pictures, function(p) range(col2rgb(p)["red", ]))
+  expect_identical(shades, rep(list(c(0L, 255L)), 5))
   expect_clean(page, fit)
 })
 
 test_that("one atom of each kind, and ninety atoms, fill one page", {
   fit <- fit_to(images(), 1, 1)
-  expect_identical(drawn(plot(fit))$text, c("target 1", "background 1"))
+  expect_identical(drawn(plot(fit))$text[1:2], c("target 1", "background 1"))
   fit <- fit_to(images(30), 60, 30, max_iter = 1)
   page <- drawn(plot(fit))
   expect_identical(page$n_pictures, 90L)
@@ -40,12 +43,74 @@ test_that("one atom of each kind, and ninety atoms, fill one page", {
 
 test_that("atoms of vectors are curves, for one feature too", {
   for (n in c(6, 1)) {
-    fit <- fit_to(vectors(n), 1, 2, normalize = "none")
+    fit <- fit_to(vectors(n), 2, 2, normalize = "none")
     page <- drawn(plot(fit))
     expect_identical(page$n_pictures, 0L)
-    expect_true(all(c("target atoms", "background atoms") %in% page$text))
+    expect_true(all(c("target atoms", "background atoms", "background 2") %in% page$text))
     expect_clean(page, fit)
   }
+})
+
+test_that("more than six curves have a panel each, more than thirty share one", {
+  part <- function(n) list(values = matrix(1, 5, n), name = paste("atom", seq_len(n)),
+                           group = rep("target", n), colour = rep(target_colour, n))
+  expect_length(curve_panels(part(6)), 1)
+  expect_identical(curve_panels(part(6))[[1]]$key, paste("atom", 1:6))
+  expect_length(curve_panels(part(7)), 7)
+  expect_null(curve_panels(part(7))[[1]]$key)
+  expect_length(curve_panels(part(31)), 1)
+})
+
+# ---- all methods ---------------------------------------------------------------
+
+test_that("plot() works for every method, as pictures and as curves", {
+  skip_on_cran()
+  methods <- list(dlfumi = list(n_target = 2, n_background = 2), mi_he = list(n_target = 1, n_background = 2),
+                  e_fumi = list(n_background = 2),
+                  mi_ace = list(), dmil = list(n_atoms = 2), em_dd = list(n_start = 2),
+                  diverse_density = list(n_start = 2), mi_svm = list(kernel = "linear"),
+                  sil = list(), miles = list(), mmdl = list())
+  for (b in list(images(12), vectors(20))) for (method in names(methods)) {
+    set.seed(1)
+    fit <- suppressWarnings(do.call(method, c(list(quote(b)), methods[[method]])))
+    page <- drawn(plot(fit))
+    expect_clean(page, fit)
+    shown <- learned_parts(fit)
+    expect_identical(page$n_pictures, if (is.null(b$image_dim)) 0L else length(shown$name),
+                     info = method)
+    signed <- method %in% c("mi_svm", "sil", "mmdl", "mi_ace")
+    if (page$n_pictures)
+      expect_match(page$text, if (signed) "grey: 0" else "lowest to highest", all = FALSE)
+    expect_clean(drawn(plot(fit, "scores", new_data = b)), fit)
+    expect_clean(drawn(plot(fit, "bag", new_data = b)), fit)
+  }
+})
+
+test_that("a single scale for all features is no panel, and scales have an axis of their own", {
+  set.seed(1)
+  b <- vectors(20)
+  one <- em_dd(b, scale_type = "single", n_start = 2)
+  expect_identical(learned_parts(one)$name, "target")
+  each <- drawn(plot(em_dd(b, n_start = 2)))
+  expect_true(all(c("target", "scale") %in% each$text))
+  expect_identical(sum(each$calls == "C_axis"), 3L)
+})
+
+test_that("a kernel without weights says what to plot instead", {
+  fit <- mi_svm(vectors(), kernel = "rbfdot")
+  error <- expect_error(drawn(plot(fit)), "`plot(x, \"scores\"", fixed = TRUE,
+                        class = "fumi_error_no_meaning")
+  expect_identical(deparse(as.list(conditionCall(error))[[1]]), "plot")
+  expect_error(drawn(plot(sil(vectors()), "objective")), "`what`", class = "fumi_error_no_meaning")
+})
+
+test_that("names of features are on the axis", {
+  d <- data.frame(matrix(rnorm(40), 20))
+  named <- function(...) bags(stats::setNames(d, c(...)), rep(1:10, each = 2), rep(1:0, each = 5))
+  written <- drawn(plot(sil(named("alcohol", "ash"))))
+  expect_false("feature" %in% written$text)
+  expect_true("nm" %in% drawn(plot(sil(named("900 nm", "910 nm"))))$text)
+  expect_true("nm" %in% drawn(plot(named("900 nm", "910 nm")))$text)
 })
 
 # ---- objective ---------------------------------------------------------------
@@ -128,11 +193,12 @@ test_that("bags of images show the first instances of some bags of each label", 
   b <- images()
   page <- drawn(plot(b))
   expect_identical(page$n_pictures, 24L)
-  expect_identical(page$text, paste0("bag ", 1:6, ": ", rep(1:0, each = 3)))
+  expect_identical(page$text[1:6], paste0("bag ", 1:6, ": ", rep(1:0, each = 3)))
+  expect_match(page$text[7], "^black .*, white ")
   expect_clean(page, b)
   page <- drawn(plot(b, n_bags = 2, n_instances = 3))
   expect_identical(page$n_pictures, 12L)
-  expect_identical(page$text, c("bag 1: 1", "bag 2: 1", "bag 4: 0", "bag 5: 0"))
+  expect_identical(page$text[1:4], c("bag 1: 1", "bag 2: 1", "bag 4: 0", "bag 5: 0"))
   expect_identical(drawn(plot(b, n_bags = 100, n_instances = 100))$n_pictures, 24L)
 })
 

@@ -1,0 +1,159 @@
+# Curves over the features, when an instance is no image: panels that share their axes.
+
+# Each panel is a list of `x` (features x curves), `col` (one for each curve), `main` and, for a
+# legend, `key`. Panels that do not `share` the axis of values are below each other. `main` may be
+# words of several colours, as a legend of all panels.
+curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_col = "black") {
+  n <- length(panels)
+  old <- graphics::par(c("mfrow", "mar", "oma", "mgp", "tcl", "cex"))
+  on.exit(graphics::par(old))
+  shape <- if (share) panel_shape(n, graphics::par("din")) else c(n, 1)
+  axis <- turned_names(axis, graphics::par("fin")[1] / if (n > 1) shape[2] else 1)
+  outside <- c(axis$lines, if (nzchar(ylab)) 4 else 3, if (is.null(main)) 0.2 else 1.6, 0.5)
+  if (n > 1) {
+    graphics::par(mfrow = shape)
+    graphics::par(mar = c(0.4, 0.4, 1.4, 1.2), oma = outside, cex = if (n > 6) 0.7 else 0.85)
+  } else graphics::par(mar = outside + c(0, 0, 1.4, 0))
+  graphics::par(mgp = c(2, 0.5, 0), tcl = -0.25)
+  for (i in seq_len(n))
+    draw_curves_panel(panels[[i]], axis, key_room(if (share) panels else panels[i], axis),
+                      left = (i - 1) %% shape[2] == 0, bottom = i + shape[2] > n)
+  graphics::mtext(axis$label, 1, axis$lines - 1.2, outer = n > 1, cex = 0.9)
+  graphics::mtext(ylab, 2, 2.6, outer = n > 1, cex = 0.9)
+  if (!is.null(main)) draw_words(main, main_col, n > 1)
+}
+
+# Words beside each other above a page of panels.
+draw_words <- function(words, col, outer) {
+  size <- graphics::par("fin")
+  if (outer) size <- graphics::par("din")
+  wide <- graphics::strwidth(paste0(words, "mm"), "inches") / graphics::par("cex")
+  cex <- min(1, 0.98 * size[1] / sum(wide))
+  left <- size[1] / 2 + cex * (cumsum(c(0, wide))[seq_along(words)] - sum(wide) / 2)
+  at <- if (outer) left / size[1] else graphics::grconvertX(left, "inches")
+  graphics::mtext(words, 3, if (outer) 0.2 else 1.5, outer = outer, at = at, adj = 0, col = col,
+                  cex = cex)
+}
+
+# Rows and columns of panels that are a little wider than high on a page of so many inches.
+panel_shape <- function(n, page) {
+  columns <- seq_len(n)
+  rows <- ceiling(n / columns)
+  shape <- abs(log(page[1] / columns / (page[2] / rows) / 1.6)) + 0.3 * (rows * columns - n) / n
+  c(rows[which.min(shape)], columns[which.min(shape)])
+}
+
+draw_curves_panel <- function(panel, axis, room, left, bottom) {
+  by_place <- order(axis$at)
+  graphics::matplot(axis$at[by_place], panel$x[by_place, , drop = FALSE], pch = 16, cex = 0.6,
+                    type = if (nrow(panel$x) <= most_names) "o" else "l", lty = 1, lwd = 1.5,
+                    col = panel$col, ylim = room$ylim, ann = FALSE, axes = FALSE)
+  graphics::abline(h = 0, col = "grey85")
+  graphics::box(bty = "l", col = "grey60")
+  if (left) graphics::axis(2, las = 1, lwd = 0, lwd.ticks = 1)
+  if (bottom) draw_feature_axis(axis)
+  wide <- graphics::strwidth(panel$main, "inches") * 1.05
+  graphics::title(panel$main, line = 0.3, font.main = 1,
+                  cex.main = min(1, graphics::par("pin")[1] / max(wide, 1e-9)))
+  if (!is.null(panel$key))
+    graphics::legend(room$corner, panel$key, col = panel$col, lty = 1, lwd = 2, seg.len = 1,
+                     bty = "n", cex = 0.8, y.intersp = 0.9, inset = 0.01,
+                     ncol = key_columns(panel$key))
+}
+
+# The limits of the values in all panels, and the corner where no curve is under the legend; if
+# there is none, there is room for it above the curves.
+key_room <- function(panels, axis) {
+  ylim <- range(0, lapply(panels, `[[`, "x"), finite = TRUE)
+  with_key <- Filter(function(panel) !is.null(panel$key), panels)
+  if (!length(with_key)) return(list(ylim = ylim, corner = NULL))
+  letters <- vapply(with_key, function(panel) {
+    columns <- key_columns(panel$key)
+    c(columns * (max(nchar(panel$key)) + 4), ceiling(length(panel$key) / columns) + 1)
+  }, numeric(2))
+  letter <- graphics::par("cin") * 0.8 * graphics::par("cex")
+  size <- pmin(c(1, 0.8), apply(letters, 1, max) * letter / graphics::par("pin"))
+  x <- unlist(lapply(with_key, function(panel) rep(axis$at, ncol(panel$x))))
+  y <- unlist(lapply(with_key, `[[`, "x"))
+  corner <- free_corner(x, y, range(axis$at), ylim, size)
+  if (is.null(corner)) {
+    corner <- "topright"
+    ylim[2] <- ylim[2] + diff(ylim) * size[2] / (1 - size[2])
+  }
+  list(ylim = ylim, corner = corner)
+}
+
+key_columns <- function(key) if (length(key) > 3) 2 else 1
+
+# The first corner whose part of the plot, `size` as a share of it, has none of the points.
+free_corner <- function(x, y, xlim, ylim, size,
+                        corners = c("topright", "topleft", "bottomright", "bottomleft")) {
+  x <- (x - xlim[1]) / diff(xlim)
+  y <- (y - ylim[1]) / diff(ylim)
+  taken <- function(corner) {
+    across <- if (endsWith(corner, "right")) x > 1 - size[1] else x < size[1]
+    any(across & if (startsWith(corner, "top")) y > 1 - size[2] else y < size[2])
+  }
+  Find(Negate(taken), corners)
+}
+
+# ---- the axis of features ------------------------------------------------------------------------
+
+most_names <- 12
+
+# Where each feature stands on the axis and what is written there: the axis that the bags were
+# given, the numbers in the features' names with what is around them as label, or up to twelve
+# names.
+feature_axis <- function(features, axis, d) {
+  if (!is.null(axis)) return(list(at = axis$values, label = axis$label))
+  numbered <- numbers_in_names(features)
+  if (!is.null(numbered)) return(numbered)
+  if (!is.null(features) && d <= most_names)
+    return(list(at = seq_len(d), label = "", names = features))
+  list(at = seq_len(d), label = "feature")
+}
+
+# "900 nm", "X900.nm" and "t017ms": numbers in order, and around them the same text in all names.
+numbers_in_names <- function(features) {
+  pattern <- "^([^0-9]*?)(-?[0-9]+(?:[.][0-9]+)?)([^0-9]*)$"
+  if (length(features) < 2 || !all(grepl(pattern, features, perl = TRUE))) return(NULL)
+  part <- function(i) sub(pattern, paste0("\\", i), features, perl = TRUE)
+  around <- c(part(1)[1], part(3)[1])
+  at <- as.numeric(part(2))
+  if (any(part(1) != around[1] | part(3) != around[2]) ||
+      is.unsorted(at, strictly = TRUE) && is.unsorted(-at, strictly = TRUE)) return(NULL)
+  around <- gsub("^[[:space:]._(]+|[[:space:]._)]+$", "", around)
+  if (around[1] %in% c("X", "x", "V")) around[1] <- ""
+  label <- if (all(nzchar(around))) paste0(around[1], " (", around[2], ")") else
+    paste0(around, collapse = "")
+  list(at = at, label = if (nzchar(label)) label else "feature")
+}
+
+# Names that are wider than their share of a panel are turned; `lines` is the margin that the axis
+# takes.
+turned_names <- function(axis, width) {
+  letter <- graphics::par("cin")[1] * 0.75
+  long <- max(0, nchar(axis$names)) * letter
+  axis$turn <- long > 0.8 * width / length(axis$at)
+  names <- if (is.null(axis$names)) 1 else if (axis$turn) min(long / graphics::par("csi"), 8) else 1
+  axis$lines <- 0.9 + names + if (nzchar(axis$label)) 1.3 else 0
+  axis
+}
+
+draw_feature_axis <- function(axis) {
+  if (is.null(axis$names)) return(graphics::axis(1, lwd = 0, lwd.ticks = 1))
+  graphics::axis(1, axis$at, axis$names, las = if (axis$turn) 2 else 1, lwd = 0, lwd.ticks = 1,
+                 cex.axis = 0.9)
+}
+
+# What `bags(axis = )` takes: numbers, or a list of one vector of numbers whose name is the label.
+check_axis <- function(axis, d, call = rlang::caller_env()) {
+  if (is.null(axis)) return(NULL)
+  values <- if (is.list(axis) && length(axis) == 1) axis[[1]] else axis
+  if (!is.numeric(values) || length(values) != d || !all(is.finite(values)))
+    stop_fumi("`axis` must be one finite number for each of the ", d, " features, or a list of such ",
+              "a vector with its label as name, not ", describe(axis), ".", class = "dimension",
+              call = call)
+  label <- rlang::names2(axis)[1]
+  list(values = as.double(values), label = if (is.list(axis) && nzchar(label)) label else "feature")
+}

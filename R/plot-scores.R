@@ -1,0 +1,61 @@
+# Scores of bags by label.
+
+# One line of points for each label, spread so that bags of like scores stand beside each other,
+# and the threshold. Ratios that spread over orders of magnitude are on a logarithmic axis.
+plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
+  said <- bag_scores(x, new_data, ..., call = call)
+  old <- graphics::par(mar = c(3.2, max(2, 1 + 0.6 * max(nchar(levels(said$label)))), 1.8, 0.5),
+                       mgp = c(2, 0.5, 0), tcl = -0.25)
+  on.exit(graphics::par(old))
+  log <- if (is_ratio(said$score)) "x" else ""
+  cut <- attr(said, "threshold")
+  if (nzchar(log) && !isTRUE(cut > 0)) cut <- NA
+  row <- as.integer(said$label)
+  graphics::plot(range(said$score, cut, na.rm = TRUE), c(0.5, nlevels(said$label) + 0.5),
+                 type = "n", log = log, xlab = "score of the bag", ylab = "", yaxt = "n", bty = "l",
+                 main = scores_title(said), font.main = 1, cex.main = 1)
+  graphics::axis(2, seq_along(levels(said$label)), levels(said$label), las = 1, lwd = 0)
+  graphics::abline(v = cut, lty = 2, col = "grey30")
+  colour <- ifelse(said$positive, target_colour, background_colour)
+  graphics::points(said$score, row + beside(said$score, row, log), pch = 16,
+                   col = grDevices::adjustcolor(colour, 0.7))
+  graphics::mtext(counts_above(said), 4, -0.3, at = seq_along(levels(said$label)) + 0.42, las = 1,
+                  adj = 1, cex = 0.85, col = "grey30")
+}
+
+# A data frame with the `score` and the `label` of each bag.
+bag_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
+  check_plotted_bags(new_data, call)
+  if (!length(new_data))
+    stop_fumi("`new_data` must have at least one bag to plot.", class = "empty", call = call)
+  score <- predict(x, new_data, level = "bag", ...)$.score
+  if (is.null(score)) stop_fumi("`type` must be \"score\" to plot scores.", call = call)
+  label <- factor(new_data$classes[1 + new_data$label], new_data$classes)
+  structure(data.frame(score, label = droplevels(label), positive = new_data$label),
+            threshold = if (...length()) NA_real_ else usual_threshold(x))
+}
+
+is_ratio <- function(score) all(score > 0) && max(score) > 10 * min(score)
+
+scores_title <- function(said) {
+  cut <- attr(said, "threshold")
+  paste0("Scores of bags by label", if (!is.na(cut)) paste0(", threshold ", format(cut, digits = 3)))
+}
+
+# For each label, how many bags are above the threshold.
+counts_above <- function(said) {
+  cut <- attr(said, "threshold")
+  if (is.na(cut)) return(rep("", nlevels(said$label)))
+  above <- tapply(said$score > cut, said$label, sum)
+  paste(above, "of", table(said$label), "above")
+}
+
+# How far each point is moved off its row, at most 0.35: by its rank among those within a fortieth
+# of the range.
+beside <- function(score, row, log) {
+  at <- if (nzchar(log)) base::log(score) else score
+  slot <- round(40 * (at - min(at)) / max(diff(range(at)), 1e-300))
+  nth <- stats::ave(seq_along(at), row, slot, FUN = seq_along)
+  offset <- ifelse(nth %% 2 == 1, -1, 1) * (nth %/% 2)
+  0.35 * offset / max(4, abs(offset))
+}
