@@ -112,7 +112,7 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
     if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
 }
 
-# One panel a value of `panel`: images if they are, curves over the `axis` otherwise.
+# One panel per value of `panel`: images if they are, curves over the `axis` otherwise.
 draw_instances <- function(long, axis, image_dim, panel, role, limits) {
   facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]))
   if (!is.null(image_dim)) return(draw_rasters(long, image_dim, limits) + facet)

@@ -107,7 +107,8 @@ plot_confusion <- function(x, method, setting) {
   graphics::text(col(share), n + 1 - row(share),
                  ifelse(share == 0, "", formatC(share, 1, format = "f")),
                  col = ifelse(share > 50, "white", "grey20"),
-                 cex = min(0.9, 0.8 / max(graphics::strwidth("99.9"), 1.5 * graphics::strheight("9"))))
+                 cex = min(0.9, 0.8 / max(graphics::strwidth("99.9"),
+                                          1.5 * graphics::strheight("9"))))
   share
 }
 

@@ -151,9 +151,9 @@ check_axis <- function(axis, d, call = rlang::caller_env()) {
   if (is.null(axis)) return(NULL)
   values <- if (is.list(axis) && length(axis) == 1) axis[[1]] else axis
   if (!is.numeric(values) || length(values) != d || !all(is.finite(values)))
-    stop_fumi("`axis` must be one finite number for each of the ", d, " features, or a list of such ",
-              "a vector with its label as name, not ", describe(axis), ".", class = "dimension",
-              call = call)
+    stop_fumi("`axis` must be one finite number for each of the ", d, " features, or a list of ",
+              "such a vector with its label as name, not ", describe(axis), ".",
+              class = "dimension", call = call)
   label <- rlang::names2(axis)[1]
   list(values = as.double(values), label = if (is.list(axis) && nzchar(label)) label else "feature")
 }

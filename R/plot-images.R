@@ -32,7 +32,8 @@ picture_limits <- function(values, kind) {
 
 limits_note <- function(limits) {
   if (is.numeric(limits))
-    return(paste0("black ", format(limits[1], digits = 3), ", white ", format(limits[2], digits = 3)))
+    return(paste0("black ", format(limits[1], digits = 3), ", white ",
+                  format(limits[2], digits = 3)))
   switch(limits, own = "black to white: lowest to highest value of each picture",
          zero = "grey: 0, white: positive, black: negative; each picture to its largest value")
 }
@@ -77,8 +78,8 @@ draw_titles <- function(title, at, colour, by_row) {
   if (fit(title) < 0.6) title <- sub("^background ", "", title)
   cex <- min(max(0.4, fit(title)), if (by_row) at$size[2] / graphics::strheight("M", "inches"))
   if (by_row)
-    return(graphics::text(min(at$x) - 0.06, at$y + at$size[2] / 2, title, adj = c(1, 0.5), cex = cex,
-                          col = colour))
+    return(graphics::text(min(at$x) - 0.06, at$y + at$size[2] / 2, title, adj = c(1, 0.5),
+                          cex = cex, col = colour))
   graphics::text(at$x + at$size[1] / 2, at$y + at$size[2] + 0.04, title, adj = c(0.5, 0), cex = cex,
                  col = colour, xpd = NA)
 }

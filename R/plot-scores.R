@@ -39,7 +39,8 @@ is_ratio <- function(score) all(score > 0) && max(score) > 10 * min(score)
 
 scores_title <- function(said) {
   cut <- attr(said, "threshold")
-  paste0("Scores of bags by label", if (!is.na(cut)) paste0(", threshold ", format(cut, digits = 3)))
+  cut <- if (!is.na(cut)) paste0(", threshold ", format(cut, digits = 3))
+  paste0("Scores of bags by label", cut)
 }
 
 # For each label, how many bags are above the threshold.

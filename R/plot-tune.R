@@ -35,16 +35,15 @@ tried_parameters <- function(x) {
 }
 
 measure_words <- function(measure) {
-  metric <- switch(measure$metric, auc = "AUC", tpr = paste("true positive rate at FPR", measure$fpr),
-                   measure$metric)
-  paste(metric, "of held-out", switch(measure$level, bag = "bags", instance = "instances", "witnesses"))
+  metric <- switch(measure$metric, auc = "AUC", measure$metric,
+                   tpr = paste("true positive rate at FPR", measure$fpr))
+  paste(metric, "of held-out",
+        switch(measure$level, bag = "bags", instance = "instances", "witnesses"))
 }
 
 value_text <- function(v) {
-  one <- function(value) if (is.atomic(value) && length(value) == 1)
-    format(value, digits = 4, trim = TRUE, drop0trailing = TRUE) else describe(value)
-  text <- vapply(v, one, "")
-  ifelse(text == "NA", "default", unname(text))
+  text <- vapply(v, value_words, "", USE.NAMES = FALSE)
+  ifelse(is.na(text), "default", text)
 }
 
 sortable <- function(v) if (is.numeric(v)) v else seq_along(v)

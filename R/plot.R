@@ -86,8 +86,8 @@ learned_matrix <- function(x, call) {
   atoms <- tryCatch(atom_matrix(x), fumi_error_no_meaning = function(e) NULL)
   if (!is.null(atoms) && nrow(atoms)) return(atoms)
   stop_fumi("`x` must have atoms or weights of features to plot, but this model of class ",
-            class(x)[1], " has none: `plot(x, \"scores\", new_data = bags)` shows the scores of bags, ",
-            "`plot(x, \"bag\", new_data = bags)` the instances of one.", class = "no_meaning",
+            class(x)[1], " has none: `plot(x, \"scores\", new_data = bags)` shows the scores of ",
+            "bags, `plot(x, \"bag\", new_data = bags)` the instances of one.", class = "no_meaning",
             call = call)
 }
 

@@ -277,7 +277,8 @@ key_place <- function(key, curves, frame, main) {
     return(list(cex = cex, inside = TRUE))
   cex <- min(1, graphics::par("fin")[1] / 2 / need[1], room[2] / need[2])
   csi <- graphics::par("csi")
-  graphics::par(mar = replace(plain, 4, min(need[1] * cex + 0.1, graphics::par("fin")[1] / 2) / csi))
+  margin <- min(need[1] * cex + 0.1, graphics::par("fin")[1] / 2)
+  graphics::par(mar = replace(plain, 4, margin / csi))
   list(cex = cex, inside = FALSE)
 }
 
