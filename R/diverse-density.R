@@ -305,5 +305,6 @@ print_dd <- function(x, title, digits) {
   print_fact("stopped", if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
                         else stop_words[[x$stop_reason]])
   print_calibration(x, digits)
+  print_problems(x)
   invisible(x)
 }

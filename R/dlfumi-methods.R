@@ -45,6 +45,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
     cat("  starts:     ", length(x$starts), ", ",
         if (x$combine == "average") "scores averaged" else "the best kept", "\n", sep = "")
   print_calibration(x, digits)
+  print_problems(x)
   invisible(x)
 }
 

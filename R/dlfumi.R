@@ -16,8 +16,8 @@
 #' by one and the sparse codes. `vignette("dlfumi-math")` has every equation, and
 #' every departure from the paper.
 #'
-#' There is no right number of atoms: the defaults are those of the paper's digits.
-#' `lambda` does not mean the same in all variants, see [dlfumi_control()]. For more data than
+#' There is no right number of atoms: the defaults are those of the paper's digits, and
+#' [mil_tune()] finds others. `lambda` does not mean the same in all variants, see [dlfumi_control()]. For more data than
 #' memory, or more than one machine, see [bag_shards()].
 #'
 #' @section For what data it is made:
@@ -102,6 +102,9 @@
 #'   \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}{p = 1 - exp(-beta |x - D- a-|^2)}.
 #' @param gamma weight of the term that keeps background atoms away from target atoms.
 #' @param psi weight of the instances of positive bags.
+#' @param paper the name of an experiment of the paper, such as `"usps"` (see [paper_bags()]): its
+#'   numbers of atoms, `lambda`, `beta`, `gamma` and `psi` in place of the defaults. Arguments that
+#'   are given win. `NULL` (the default): none.
 #' @param nonneg what must not be negative: nothing, the codes (also those of new data), the atoms,
 #'   or both: for spectra, images and counts. See below.
 #' @param bag_weights positive numbers, one per bag, in the order in which the bags first appear or
@@ -195,8 +198,8 @@
 #' head(predict(fit, b))
 #' @export
 dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, beta = NULL,
-                   gamma = NULL, psi = NULL, nonneg = c("none", "codes", "dictionary", "both"),
-                   bag_weights = NULL,
+                   gamma = NULL, psi = NULL, paper = NULL,
+                   nonneg = c("none", "codes", "dictionary", "both"), bag_weights = NULL,
                    instance_prior = NULL, witnesses = 0, noise = c("white", "background"),
                    ridge = 0.001,
                    normalize = c("unit", "none"), normalize_after = c("none", "unit"),
@@ -217,6 +220,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   control <- merged_dlfumi_control(control, options, !is.null(given$control))
   asked <- list(n_target = n_target, n_background = n_background, lambda = lambda, beta = beta,
                 gamma = gamma, psi = psi)
+  asked <- with_paper_values(asked, paper)
   spec <- check_dlfumi_spec(asked, control$variant, noise, init)
   spec <- c(spec, check_noise(noise, ridge, normalize_after, nonneg, names(given)))
   spec$normalize <- check_choice(normalize, c("unit", "none"), "normalize")
@@ -267,6 +271,15 @@ dlfumi_refit <- function(b, spec, init) {
     check_dlfumi_sizes(some, spec)
     dlfumi_bridge(some, spec, init, FALSE)
   }
+}
+
+# Parameters as given, those that are not from an experiment of the paper.
+with_paper_values <- function(asked, paper, call = rlang::caller_env()) {
+  if (is.null(paper)) return(asked)
+  values <- paper_protocols[[check_choice(paper, names(paper_protocols), "paper", call = call)]]
+  open <- names(asked)[vapply(asked, is.null, NA)]
+  asked[open] <- c(values$parameters, psi = 1)[open]
+  asked
 }
 
 # Parameters as given, completed by a fit that is the start, then by the variant.

@@ -399,5 +399,6 @@ print.dmil <- function(x, digits = 4, ...) {
   print_fact("stopped", stopped_words(x))
   print_fact("starts", starts_words(x))
   print_calibration(x, digits)
+  print_problems(x)
   invisible(x)
 }

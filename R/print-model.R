@@ -12,6 +12,7 @@ print.mil_model <- function(x, digits = 4, ...) {
   print_fact("stopped", stopped_words(x))
   print_fact("starts", starts_words(x))
   print_calibration(x, digits)
+  print_problems(x)
   invisible(x)
 }
 

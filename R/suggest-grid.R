@@ -9,8 +9,10 @@
 #' `rule = "one-se"` of [mil_tune()] keeps the default unless another configuration is clearly
 #' better. The grid is the same in every session: no random numbers are used.
 #'
-#' For [dlfumi()], half of the grid has white noise and half has noise of the background's shape,
-#' because which of the two is better depends on the data more than any number does.
+#' For [dlfumi()], half of the grid has noise of the background's shape and half has white noise,
+#' its default, because which of the two is better depends on the data more than any number does.
+#' The first half comes first: of equal means [mil_tune()] takes the first row, and where few
+#' positive bags cannot tell the two apart, noise of the background's shape is the safer choice.
 #'
 #' @param x [bags()], or a list of them as in [mil_tune()]: then one grid for all.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
@@ -119,22 +121,22 @@ dlfumi_grid <- function(s) {
          n_target = at_most(n_target, s$n_positive),
          n_background = at_most(n_background, s$n_negative), ...)
   white <- function(...) row("white", "paper", ...)
-  background <- function(lambda, n_target, ridge, norm = NA, score = NA)
-    row("background", "exact", lambda, n_target, 8, ridge = ridge, normalize = norm,
+  background <- function(ridge, norm = NA, score = NA, n_target = 3)
+    row("background", "exact", 0.05, n_target, 8, ridge = ridge, normalize = norm,
         normalize_after = norm, score = score)
   grid_rows(
+    background(0.001, score = "ratio"),
+    background(0.001, "unit"),
+    background(0.001),
+    background(0.1),
+    background(0.1, "unit"),
+    background(0.001, n_target = 1),
     white(dlfumi_defaults("paper")$lambda, 4, 15),
     white(0.03 * s$correlation, 4, 15),
     white(0.01 * s$correlation, 4, 15, beta = signif(log(2) / s$residual, 2)),
     white(0.01 * s$correlation, 8, 30),
     white(0.003 * s$correlation, 8, 30),
-    row("white", "exact", 0.1 * s$correlation, 8, 30),
-    background(0.05, 1, 0.001),
-    background(0.05, 3, 0.001, "unit"),
-    background(0.05, 3, 0.1, "unit"),
-    background(0.05, 3, 0.001),
-    background(0.05, 3, 0.1),
-    background(0.05, 3, 0.001, score = "ratio"))
+    row("white", "exact", 0.1 * s$correlation, 8, 30))
 }
 
 mi_svm_grid <- function(s) {

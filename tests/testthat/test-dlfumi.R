@@ -530,3 +530,16 @@ test_that("an interrupt returns the last whole iteration, bit for bit, as a usab
     expect_true(all(is.finite(res$score)))
   }
 })
+
+test_that("the paper's parameters are a word away, and what is given wins", {
+  b <- easy()
+  numbers <- c("n_target", "n_background", "lambda", "beta", "gamma", "psi", "variant")
+  fit <- function(...) dlfumi(b, max_iter = 1, calibrate = 0, ...)[numbers]
+  expect_equal(fit(paper = "usps"), list(n_target = 4, n_background = 15, lambda = .001, beta = 25,
+                                         gamma = .1, psi = 1, variant = "paper"))
+  expect_equal(fit(paper = "olivetti_person", beta = 7)[c("beta", "n_background")],
+               list(beta = 7, n_background = 20))
+  expect_error(fit(paper = "mnist"), "`paper`", class = "fumi_error_input")
+  own <- dlfumi(b, paper = "usps", max_iter = 1, calibrate = 0)
+  expect_equal(update(own, b, psi = 2)[c("gamma", "psi")], list(gamma = .1, psi = 2))
+})

@@ -1,0 +1,212 @@
+#' What may be wrong with a fit
+#'
+#' Looks for the usual reasons why a fit is of little use, and says what to try next. Some can be
+#' seen in the fit alone, and `print()` of a fit names them; others need the bags that it was fitted
+#' to. No finding does not mean that the fit is good: [mil_cv()] measures that.
+#'
+#' @section Checks:
+#' Of every fit:
+#' * fewer than five bags of a label;
+#' * classes and probabilities made by the fit's own scores of its training bags, see
+#'   [mil_calibrate()];
+#' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
+#'   by more than 0.1 % in ten iterations);
+#' * with `bags`: its scores hardly tell them apart (AUC below 0.6); the scores of negative bags go
+#'   with their sizes (rank correlation above 0.5, p-value below 0.01); nearly all instances have the
+#'   same direction (median cosine with their mean above 0.99) although they are brought to norm 1;
+#'   or their squared norms differ by a factor above 100 and they are not brought to norm 1.
+#'
+#' Of a [dlfumi()] fit also:
+#' * every code is 0, or atoms that no instance uses;
+#' * target atoms that equal a background atom (cosine above 0.98, in the space that the model was
+#'   fitted in);
+#' * the E-step takes no instance of positive bags for a target (all weights below 0.05), all of
+#'   them (all above 0.9999), or knows only 0 and 1.
+#'
+#' @param fit a fitted model of any method.
+#' @param bags the [bags()] that it was fitted to, or `NULL` (the default) for what can be seen
+#'   without them.
+#' @return A data frame of class `fit_check` with one row per problem: `check` (its name),
+#'   `finding` and `advice`.
+#' @seealso [mil_cv()] for how good a fit is, [suggest_grid()] for parameters to try
+#' @examples
+#' set.seed(1)
+#' b <- sim_bags(n_bags = 20)
+#' check_fit(dlfumi(b, n_target = 1, n_background = 4), b)
+#' check_fit(suppressWarnings(dlfumi(b, lambda = 5)), b)
+#' @export
+check_fit <- function(fit, bags = NULL) {
+  validate_model(fit, "fit")
+  found <- known_problems(fit)
+  if (!is.null(bags)) {
+    if (!inherits(bags, "bags"))
+      stop_fumi("`bags` must be the bags that `fit` was fitted to, not ", describe(bags), ".",
+                class = "type")
+    found <- c(found, problems_with_bags(fit, bags))
+  }
+  as_fit_check(found)
+}
+
+# NULL unless `wrong`.
+problem <- function(wrong, check, finding, advice) {
+  if (isTRUE(wrong)) list(list(check = check, finding = paste0(finding, collapse = ""),
+                               advice = paste0(advice, collapse = "")))
+}
+
+as_fit_check <- function(found) {
+  part <- function(name) vapply(found, `[[`, "", name)
+  structure(data.frame(check = part("check"), finding = part("finding"), advice = part("advice")),
+            class = c("fit_check", "data.frame"))
+}
+
+#' @export
+print.fit_check <- function(x, ...) {
+  if (!nrow(x)) cat("Nothing wrong was found.\n")
+  else cat(nrow(x), if (nrow(x) == 1) "problem" else "problems", "found\n")
+  for (i in seq_len(nrow(x)))
+    cat(strwrap(paste0(i, ". ", x$finding[i], " Try ", x$advice[i], "."), exdent = 3), sep = "\n")
+  invisible(x)
+}
+
+# The line in `print()` of a fit: what is wrong, in the names of the checks. How a fit ended and by
+# what it was calibrated have lines of their own.
+print_problems <- function(x) {
+  found <- as_fit_check(known_problems(x))$check
+  found <- setdiff(found, c("not settled", "calibrated in-sample"))
+  if (length(found))
+    cat(strwrap(paste0("problems:   ", paste(found, collapse = "; "), ": see `check_fit()`"),
+                indent = 2, exdent = 14), sep = "\n")
+}
+
+# ---- from the fit alone ------------------------------------------------------------------------
+
+known_problems <- function(fit) {
+  c(few_bags(fit), if (fit$method == "dlfumi") dlfumi_problems(fit), unsettled(fit),
+    calibrated_in_sample(fit))
+}
+
+few_bags <- function(fit) {
+  few <- fit$n_bags < 5
+  problem(any(few), "few bags",
+          c("There are only ", fit$n_bags[few][1], " ", names(fit$n_bags)[few][1], " bags."),
+          "more bags, or simpler models: `n_target = 1`, or `mi_ace()`")
+}
+
+unsettled <- function(fit) {
+  at_end <- identical(fit$stop_reason, "max_iter")
+  moving <- at_end && (fit$method != "dlfumi" ||
+                         isTRUE(!is_online(fit$spec$control) && still_moves(fit) > 0.001))
+  c(problem(identical(fit$stop_reason, "interrupt"), "interrupted", "The fit was interrupted.",
+            "the same call again"),
+    problem(moving, "not settled",
+            c("The fit ended at `max_iter` before it settled",
+              if (fit$method == "dlfumi") c(": ", moves_words(fit)), "."),
+            c("a larger `max_iter`",
+              if (identical(fit$variant, "paper")) ", or `variant = \"exact\"`")))
+}
+
+calibrated_in_sample <- function(fit) {
+  all <- fit$calibration
+  differ <- identical(all$why, "fits of folds differ from it")
+  problem(identical(all$source, "in-sample"), "calibrated in-sample",
+          c("Its threshold and probabilities were made by its own scores of its training bags",
+            if (!is.null(all$why)) c(" (", all$why, ")"), "."),
+          if (differ) c("`mil_cv()`: fits to some of the bags differ so much from this one that it ",
+                        "may have learnt little")
+          else "`calibrate = 5`, or `mil_calibrate()` with bags that it has not seen")
+}
+
+dlfumi_problems <- function(fit) {
+  empty <- max(fit$codes, 0) == 0 && min(fit$codes, 0) == 0
+  zero <- problem(empty, "every code is 0",
+                  c("Every code is 0, so that no atom describes anything."),
+                  c("a smaller `lambda`, such as ", signif(fit$lambda / 10, 2)))
+  c(zero, if (!empty) c(unused_atoms(fit), equal_atoms(fit), extreme_weights(fit)))
+}
+
+unused_atoms <- function(fit) {
+  unused <- rowSums(abs(fit$codes)) == 0
+  target <- seq_along(unused) <= fit$n_target
+  kind <- function(which, name) problem(
+    any(unused[which]), paste("unused", name, "atoms"),
+    c(sum(unused[which]), " of ", sum(which), " ", name, " atoms are used by no instance."),
+    c("fewer of them (`n_", name, " = ", max(1, sum(!unused[which])), "`), or a smaller `lambda`"))
+  c(kind(target, "target"), kind(!target, "background"))
+}
+
+equal_atoms <- function(fit) {
+  atoms <- if (is.null(fit$noise)) fit$dictionary else fit$noise$dictionary
+  target <- seq_len(ncol(atoms)) <= fit$n_target
+  cosine <- abs(crossprod(atoms[, target, drop = FALSE], atoms[, !target, drop = FALSE]))
+  equal <- apply(cosine, 1, max) > 0.98
+  problem(any(equal), "target atoms equal background atoms",
+          c(sum(equal), " of ", sum(target), " target atoms equal a background atom (cosine up to ",
+            format(round(max(cosine), 4)), ")."),
+          c(if (is.null(fit$noise)) "`noise = \"background\"`, which takes out what all instances share; ",
+            "other numbers of atoms; or a larger `gamma`"))
+}
+
+# Weights that are set by witnesses or by a prior are what they should be. A weight p is
+# 1 - exp(-beta r), which gives the r of the median instance.
+extreme_weights <- function(fit) {
+  if (isTRUE(fit$witnesses > 0) || !is.null(fit$spec$instance_prior)) return()
+  p <- fit$prob_target[fit$prob_target > 0]
+  if (!length(p)) p <- 0
+  residual <- stats::median(-log1p(-p)) / fit$beta
+  beta <- if (is.finite(residual) && residual > 0) log(2) / residual else fit$beta / 10
+  advice <- c("`beta = ", signif(beta, 2), "`")
+  c(problem(max(p) < 0.05, "no instance is taken for a target",
+            c("The E-step takes no instance for a target: the largest weight is ",
+              format(max(p), digits = 2), "."), advice),
+    problem(min(p) > 0.9999, "all instances are taken for targets",
+            c("The E-step takes all instances of positive bags for targets: the smallest weight is ",
+              "above 0.9999."), advice),
+    problem(max(p) >= 0.05 && min(p) <= 0.9999 && all(p < 1e-6 | p > 1 - 1e-6), "saturated weights",
+            "Every weight of the E-step is 0 or 1.", advice))
+}
+
+# ---- with the bags -----------------------------------------------------------------------------
+
+problems_with_bags <- function(fit, b) {
+  score <- stats::predict(fit, b, level = "bag")$.score
+  c(no_separation(score, b), driven_by_size(score, b), odd_instances(fit, b))
+}
+
+no_separation <- function(score, b) {
+  if (all(b$label) || !any(b$label)) return()
+  auc <- as.numeric(pROC::auc(b$label, score, quiet = TRUE, direction = "<"))
+  problem(auc < 0.6, "bags are not told apart",
+          c("Its scores hardly tell these bags apart: their AUC is ", format(round(auc, 2)), "."),
+          "another configuration by `mil_tune()`, or another method: `mi_svm()`")
+}
+
+driven_by_size <- function(score, b) {
+  size <- tabulate(b$bag, length(b$ids))[!b$label]
+  score <- score[!b$label]
+  if (length(size) < 6 || length(unique(size)) < 2 || length(unique(score)) < 2) return()
+  test <- suppressWarnings(stats::cor.test(size, score, method = "spearman"))
+  problem(test$estimate > 0.5 && test$p.value < 0.01, "scores go with the size of bags",
+          c("Larger negative bags have larger scores (rank correlation ",
+            format(round(test$estimate, 2)), ")."),
+          "`pool = \"top\"` in `predict()`, and `level = \"witness\"` in `mil_tune()`")
+}
+
+odd_instances <- function(fit, b) {
+  if (is.null(fit$normalize) || !is.null(fit$noise) || is_sparse(b$x)) return()
+  if (fit$normalize == "unit") return(same_direction(fit, b))
+  square <- colSums(sampled_columns(b)^2)
+  spread <- stats::quantile(square, c(0.05, 0.95), names = FALSE)
+  problem(fit$method == "dlfumi" && spread[2] > 100 * spread[1], "norms of instances differ much",
+          c("Squared norms of instances go from ", signif(spread[1], 2), " to ",
+            signif(spread[2], 2), ", so that no `beta` suits them all."), "`normalize = \"unit\"`")
+}
+
+same_direction <- function(fit, b) {
+  x <- unit_columns(sampled_columns(b))
+  cosine <- stats::median(crossprod(x, unit_columns(matrix(rowMeans(x)))))
+  problem(cosine > 0.99, "instances have one direction",
+          c("Brought to norm 1, instances differ little from their mean (median cosine ",
+            format(round(cosine, 4)), ")."),
+          c(if (fit$method == "dlfumi") "`noise = \"background\"`; or ",
+            "features of mean 0 by the training data, `scale(x, scale = FALSE)`"))
+}

@@ -1,0 +1,95 @@
+checked_bags <- function(...) {
+  set.seed(611)
+  sim_bags(n_bags = 20, bag_size = 5, n_features = 20, ...)
+}
+
+small_fit <- function(b, ...) {
+  set.seed(612)
+  suppressWarnings(dlfumi(b, ..., calibrate = 0))
+}
+
+# The names of the checks that object, but that of `calibrate = 0`.
+objections <- function(...) setdiff(check_fit(...)$check, "calibrated in-sample")
+
+test_that("a good fit has no objections, of any method", {
+  b <- contract_bags()
+  for (name in c("dlfumi", "mi_svm", "sil", "miles", "mi_ace", "em_dd")) {
+    fit <- seeded(mil_methods[[name]], b)
+    expect_identical(setdiff(check_fit(fit, b)$check, "not settled"), character(), info = name)
+    expect_false(any(grepl("problems:", capture.output(print(fit)))))
+  }
+  b <- checked_bags()
+  fit <- small_fit(b, n_target = 1, n_background = 4, noise = "background")
+  expect_identical(objections(fit, b), character())
+  expect_output(print(as_fit_check(NULL)), "Nothing wrong")
+})
+
+test_that("spectra that differ little in direction are not passed over in silence", {
+  skip_if_not_installed("pls")
+  data <- new.env()
+  utils::data("gasoline", package = "pls", envir = data)
+  x <- unclass(data$gasoline$NIR)
+  high <- data$gasoline$octane > stats::quantile(data$gasoline$octane, 0.8)
+  row <- c(rbind(which(high)[1:10], which(!high)[1:10]), which(!high)[11:46])
+  b <- bags(matrix(x[row, ], length(row)), c(rep(1:10, each = 2), rep(11:22, each = 3)),
+            rep(1:0, c(10, 12)))
+  fit <- small_fit(b)
+  expect_output(print(fit), "problems: +target atoms equal background atoms")
+  found <- check_fit(fit, b)
+  expect_true(all(c("target atoms equal background atoms", "instances have one direction") %in%
+                    found$check))
+  expect_output(print(found), "Try `noise = \"background\"`")
+})
+
+test_that("each objection is raised where it is true, and only there", {
+  b <- checked_bags()
+  small <- function(...) small_fit(b, n_target = 1, n_background = 3, ...)
+  fit <- small()
+  expect_identical(objections(fit), character())
+  expect_identical(objections(small(lambda = 5)), "every code is 0")
+  expect_identical(objections(small(max_iter = 2)), "not settled")
+  expect_identical(objections(small(beta = 1e-5)), "no instance is taken for a target")
+  expect_identical(objections(small(beta = 1e7)), "all instances are taken for targets")
+  expect_identical(objections(small_fit(b[c(1:3, 11:20)], n_target = 1, n_background = 3)),
+                   "few bags")
+
+  fit$codes[2:3, ] <- 0
+  expect_identical(objections(fit), "unused background atoms")
+  expect_match(check_fit(fit)$advice[1], "n_background = 1", fixed = TRUE)
+  fit <- small()
+  fit$dictionary[, 3] <- fit$dictionary[, 1]
+  expect_identical(objections(fit), "target atoms equal background atoms")
+  fit <- small()
+  fit$prob_target[fit$prob_target > 0] <- rep_len(c(1e-9, 1), sum(fit$prob_target > 0))
+  expect_identical(objections(fit), "saturated weights")
+  fit$stop_reason <- "interrupt"
+  expect_setequal(objections(fit), c("saturated weights", "interrupted"))
+  expect_identical(setdiff(check_fit(small())$check, objections(small())), "calibrated in-sample")
+})
+
+test_that("the beta that is proposed gives the median weight one half", {
+  b <- checked_bags()
+  fit <- small_fit(b, n_target = 1, n_background = 3, beta = 1e-5)
+  proposed <- as.numeric(sub("`beta = (.*)`", "\\1", check_fit(fit)$advice[1]))
+  p <- fit$prob_target[fit$prob_target > 0]
+  expect_equal(stats::median(1 - (1 - p)^(proposed / fit$beta)), 0.5, tolerance = 0.05)
+})
+
+test_that("bags show what the fit alone does not", {
+  set.seed(613)
+  size <- rep(c(2, 20), 10)
+  bag <- rep(1:20, size)
+  x <- matrix(rnorm(length(bag) * 5), ncol = 5)
+  uneven <- bags(x, bag, rep(1:0, each = 10))
+  fit <- suppressWarnings(sil(uneven, calibrate = 0))
+  expect_true("scores go with the size of bags" %in% objections(fit, uneven))
+  other <- bags(x, bag, rep(0:1, each = 10))
+  expect_true("bags are not told apart" %in% objections(suppressWarnings(sil(uneven, calibrate = 0)), other))
+
+  wide <- checked_bags()
+  wide$x <- wide$x * rep(10^(seq_len(ncol(wide$x)) %% 3), each = nrow(wide$x))
+  fit <- small_fit(wide, n_target = 1, n_background = 3, normalize = "none")
+  expect_true("norms of instances differ much" %in% objections(fit, wide))
+  expect_error(check_fit(fit, 1), "`bags`", class = "fumi_error_type")
+  expect_error(check_fit(1), "`fit`", class = "fumi_error")
+})
