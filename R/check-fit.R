@@ -73,9 +73,7 @@ print.fit_check <- function(x, ...) {
 print_problems <- function(x) {
   found <- as_fit_check(known_problems(x))$check
   found <- setdiff(found, c("not settled", "calibrated in-sample"))
-  if (length(found))
-    cat(strwrap(paste0("problems:   ", paste(found, collapse = "; "), ": see `check_fit()`"),
-                indent = 2, exdent = 14), sep = "\n")
+  if (length(found)) print_fact("problems", paste(found, collapse = "; "), ": see `check_fit()`")
 }
 
 # ---- from the fit alone ------------------------------------------------------------------------
