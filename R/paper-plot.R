@@ -125,8 +125,9 @@ plot_errors <- function(x, method, setting, run, n) {
   wrong <- wrong[unique(round(seq(1, length(wrong), length.out = min(n, length(wrong)))))]
   image <- usps_images(test$index[wrong])
   fit_of <- fits[as.character(called[wrong])]
-  remade <- vapply(seq_along(wrong), function(k)
-    c(stats::predict(fit_of[[k]], image[, , k, drop = FALSE], type = "reconstruction")), numeric(256))
+  remake <- function(k) stats::predict(fit_of[[k]], image[, , k, drop = FALSE],
+                                       type = "reconstruction")[1, ]
+  remade <- vapply(seq_along(wrong), remake, numeric(256))
   title <- c(paste(test$group[wrong], "as", called[wrong]), paste("atoms of", called[wrong]))
   picture_page(cbind(matrix(image, 256), remade), dim(image)[1:2], title,
                group = rep(1:2, each = length(wrong)), n_col = length(wrong),
@@ -154,10 +155,10 @@ plot_dictionaries <- function(x, method, setting, run) {
   atoms <- lapply(fits, `[[`, "dictionary")
   target <- unlist(lapply(fits, function(fit) seq_len(ncol(fit$dictionary)) <= fit$n_target))
   unit <- rep(seq_along(fits), vapply(atoms, ncol, 1L))
-  name <- ifelse(duplicated(unit), "", paste(if (x$name == "usps") "digit" else "person",
-                                             names(fits)[unit]))
+  name <- ifelse(duplicated(unit), "", names(fits)[unit])
+  of <- if (one_unit) "" else if (x$name == "usps") " of each digit" else " of each person"
   picture_page(do.call(cbind, atoms), fits[[1]]$image_dim,
                if (one_unit) part_names(fits[[1]], colnames(atoms[[1]])) else name,
                ifelse(target, target_colour, "grey70"), if (one_unit) !target else unit,
-               by_row = !one_unit, main = "Target atoms (framed) and background atoms")
+               by_row = !one_unit, main = paste0("Target atoms (framed) and background atoms", of))
 }

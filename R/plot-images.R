@@ -56,7 +56,8 @@ picture_places <- function(page, image_dim, group, title, n_col, by_row, has_mai
   above <- if (!by_row && any(nzchar(title))) graphics::strheight("M", "inches") * 1.6 + 0.04 else 0
   bottom <- 0.22
   room <- page - c(left + 0.05, bottom + 0.04 + if (has_main) 0.26 else 0)
-  gap <- c(0.07, 0.07 + above)
+  close <- if (by_row && max(count) > 12) 0.03 else 0.07
+  gap <- c(close, close + above)
   pixel <- function(n) min((room / c(n, sum(ceiling(count / n))) - gap) / rev(image_dim))
   if (is.null(n_col)) n_col <- which.max(vapply(seq_len(max(count)), pixel, 0))
   size <- max(pixel(n_col), 1e-3) * rev(image_dim)

@@ -12,7 +12,7 @@ test_that("digits have their pictures", {
                         n_test = 5)
   atoms <- drawn(plot(e, "atoms"))
   expect_equal(atoms$n_pictures, 10 * 6)
-  expect_equal(atoms$text[1:10], paste("digit", 0:9))
+  expect_equal(atoms$text[1:10], as.character(0:9))
   expect_equal(atoms$left_changed, character())
   errors <- drawn(plot(e, "errors", n = 3))
   expect_match(errors$text[1], "^[0-9] as [0-9]$")
