@@ -58,7 +58,7 @@ mistakes <- function() list(
   "`x` must be instances, not \"scans.csv\": `read_bags()` reads files.",
   # files
   quote(read_bags(plain, bag = "Bag")),
-  "`file` must have the columns `Bag` and `label`, but plain.csv has a, b, c, d, e and 3 more (did you mean `bag`?).",
+  "`file` must have the columns `Bag` and `label`, but plain.csv has a, b, c, d, e and 3 more (did you mean `bag`?); say which they are by `bag` and `label`.",
   quote(read_bags(numbered)),
   paste("`file` must have a name for each column, but column 1 of numbered.csv has none (row names are left out by",
         "`write.csv(row.names = FALSE)`)."),
