@@ -1,7 +1,10 @@
 document.addEventListener("DOMContentLoaded", () => {
-  // The search of pkgdown needs the network.
-  document.querySelector("form[role=search]")?.remove();
-  // The table of contents at the side of a page.
+  tableOfContents();
+  search();
+});
+
+// The table of contents at the side of a page.
+function tableOfContents() {
   const toc = document.getElementById("toc");
   if (!toc) return;
   const list = toc.appendChild(document.createElement("div"));
@@ -12,4 +15,64 @@ document.addEventListener("DOMContentLoaded", () => {
     link.href = "#" + heading.id;
     link.textContent = heading.textContent;
   }
-});
+}
+
+// A search in the index that pkgdown writes, without the network: sections that hold all words of
+// the query, those with words in their title first.
+function search() {
+  const field = document.getElementById("search-input");
+  if (!field) return;
+  const root = field.dataset.searchIndex.replace("search.json", "");
+  const found = document.createElement("div");
+  field.after(found);
+  found.id = "found";
+  found.setAttribute("role", "status");
+  field.setAttribute("aria-label", "Search this site");
+  field.form.addEventListener("submit", event => {
+    event.preventDefault();
+    found.querySelector("a")?.click();
+  });
+  let loading = null;
+  const load = () => loading ??= new Promise(done => {
+    const script = document.head.appendChild(document.createElement("script"));
+    script.onload = done;
+    script.src = root + "search.js";
+  });
+  const place = entry => [entry.title, entry.previous_headings, entry.what]
+    .filter((part, i, all) => part && all.indexOf(part) === i).join(" \u203a ");
+  const link = ({ entry, words }) => {
+    const a = document.createElement("a");
+    a.href = root + entry.path + (entry.id ? "#" + entry.id : "");
+    a.append(place(entry));
+    const text = entry.text || entry.code || "";
+    const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
+    const more = a.appendChild(document.createElement("small"));
+    more.textContent = text.slice(at, at + 110);
+    return a;
+  };
+  const show = async () => {
+    await load();
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const score = entry => {
+      const title = `${entry.title} ${entry.what}`.toLowerCase();
+      const all = `${title} ${entry.previous_headings} ${entry.text} ${entry.code}`.toLowerCase();
+      if (!words.every(word => all.includes(word))) return 0;
+      return 1 + words.filter(word => title.includes(word)).length * 4 +
+        (entry.dir === "Reference" && entry.what === entry.title ? 2 : 0);
+    };
+    const hits = siteIndex.map(entry => ({ entry, words, score: score(entry) }))
+      .filter(hit => hit.score > 0).sort((a, b) => b.score - a.score).slice(0, 12);
+    found.replaceChildren(...(words.join("").length < 2 ? [] : hits.length ? hits.map(link) : ["Nothing found."]));
+  };
+  field.addEventListener("focus", load);
+  field.addEventListener("input", show);
+  field.form.addEventListener("keydown", event => {
+    const stops = [field, ...found.querySelectorAll("a")], at = stops.indexOf(document.activeElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") found.replaceChildren();
+    if (!step || at < 0) return;
+    event.preventDefault();
+    stops[Math.max(0, Math.min(stops.length - 1, at + step))].focus();
+  });
+  document.addEventListener("click", event => { if (!field.form.contains(event.target)) found.replaceChildren(); });
+}

@@ -1,8 +1,10 @@
 # Builds the site of the package without the network: `Rscript tools/site.R [folder]`, with the
-# package and pkgdown installed.
-folder <- c(commandArgs(TRUE), "docs")[1]
-options(pkgdown.internet = FALSE)
-# Equations of articles as MathML, which browsers show by themselves.
+# package, pkgdown and pandoc installed. Search and equations work offline too.
+folder <- normalizePath(c(commandArgs(TRUE), "docs")[1], mustWork = FALSE)
+options(pkgdown.internet = FALSE, warn = 1)
+
+# Equations as MathML, which browsers show by themselves: those of articles by pandoc's own option,
+# those of help pages one by one.
 article_format <- pkgdown:::build_rmarkdown_format
 utils::assignInNamespace("build_rmarkdown_format", function(...) {
   format <- article_format(...)
@@ -10,5 +12,21 @@ utils::assignInNamespace("build_rmarkdown_format", function(...) {
   format$pre_processor <- function(...) sub("^--mathjax$", "--mathml", arguments(...))
   format
 }, "pkgdown")
+
+mathml <- function(x, fence, ...) {
+  tex <- gsub("&lt;", "<", gsub("&gt;", ">", gsub("&amp;", "&", pkgdown:::flatten_text(x[[1]]))))
+  said <- system2(rmarkdown::pandoc_exec(), c("--from", "markdown", "--to", "html", "--mathml"),
+                  input = paste0(fence, trimws(tex), fence), stdout = TRUE)
+  gsub("</?p>", "", paste(said, collapse = " "))
+}
+pkgdown_methods <- list(tag_eqn = function(x, ...) mathml(x, "$"),
+                        tag_deqn = function(x, ...) paste0("<p>", mathml(x, "$$"), "</p>"))
+for (class in names(pkgdown_methods))
+  registerS3method("as_html", class, pkgdown_methods[[class]], asNamespace("pkgdown"))
+
 pkgdown::build_site(".", install = FALSE, new_process = FALSE, preview = FALSE, devel = FALSE,
-                    override = list(destination = normalizePath(folder, mustWork = FALSE)))
+                    override = list(destination = folder))
+
+# The index of the search as a script, which a page can load from a disk too.
+index <- paste(readLines(file.path(folder, "search.json"), encoding = "UTF-8"), collapse = "")
+writeLines(paste0("siteIndex = ", index), file.path(folder, "search.js"), useBytes = TRUE)
