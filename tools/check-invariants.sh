@@ -100,6 +100,16 @@ unformatted() {
 }
 rule 'files of the core are as .clang-format says' "$(unformatted)"
 
+# Help pages that are not internal, and vignettes, by name or by a prefix.
+unlisted() {
+  local file name
+  for file in $(grep -L 'keyword{internal}' man/*.Rd) vignettes/*.Rmd; do
+    name=$(basename "${file%.*}")
+    grep -qE "^  - ($name|starts_with\\(\"${name%%_*}_\"\))$" _pkgdown.yml || echo "$file is not in _pkgdown.yml"
+  done
+}
+rule 'the site lists each help page and vignette' "$(unlisted)"
+
 places='[.][.]/shared|(^|[^[:alnum:]_.])/(tmp|home|root|work)/'
 hosts='(cran|cloud)[.]r-project[.]|rstudio[.]com|posit[.]co|r-universe[.]dev|bioconductor[.]org|pypi[.]org|pythonhosted[.]|debian[.]org'
 rule 'no file names a place on one machine or a registry' "$(
