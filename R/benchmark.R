@@ -47,13 +47,15 @@
 #' @param methods a named list with one entry per method: a function that fits, such as [dlfumi()],
 #'   or a list of such a function and parameters, `list(dlfumi, n_target = 2)`; or the names of
 #'   functions of this package, `c("dlfumi", "sil")`.
-#' @param folds their number, or the fold of each bag, as [bag_folds()] gives it, or a matrix with
-#'   one column of folds per repeat.
-#' @param repeats how often folds are drawn anew, if `folds` is a number.
-#' @param level of the confidence intervals.
-#' @param adjust how p-values are adjusted for the number of pairs, see [stats::p.adjust()].
-#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]; by
-#'   default, as each method does it.
+#' @param folds whole number >= 2, default 5; or the fold of each bag, as [bag_folds()] gives it;
+#'   or a matrix with one column of folds per repeat.
+#' @param repeats whole number >= 1, default 5: how often folds are drawn anew, if `folds` is a
+#'   number.
+#' @param level number in (0, 1), default 0.95: level of the confidence intervals.
+#' @param adjust default `"holm"`: how p-values are adjusted for the number of pairs, see
+#'   [stats::p.adjust()].
+#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. `NULL`
+#'   (default): as each method does it.
 #' @param group,dir,progress as in [mil_tune()].
 #' @param digits number of decimals.
 #' @param ... for `plot()`, passed to [plot.mil_roc()]; otherwise nothing.

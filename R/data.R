@@ -112,7 +112,8 @@ print.mil_images <- function(x, ...) {
         if (is.logical(value)) paste0(", ", sum(value), " TRUE")
         else paste0(", ", min(value), " to ", max(value)), "\n", sep = "")
   }
-  cat("`", name, "_images()` gives the images as numbers for `bags()`; see `?", name, "`.\n", sep = "")
+  cat("`", name, "_images()` gives the images as numbers for `bags()`; see `?", name, "`.\n",
+      sep = "")
   invisible(x)
 }
 

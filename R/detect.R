@@ -29,10 +29,10 @@
 #'   otherwise, which is only sound while targets are rare in it.
 #' @param ... passed on to [background_stats()], unless `background` is already
 #'   made.
-#' @param center_target is the background mean taken off the target too? Atoms of
-#'   a dictionary are directions that are added to a background, so no; pure
+#' @param center_target `TRUE` or `FALSE` (default): is the background mean taken off the target
+#'   too? Atoms of a dictionary are directions that are added to a background, so no; pure
 #'   signatures measured like the instances need `TRUE`.
-#' @param sign for `ace()`: the signed cosine (`TRUE`) or its square (`FALSE`)?
+#' @param sign `TRUE` (default): the signed cosine of `ace()`; `FALSE`: its square.
 #'
 #' @return A numeric vector with one score per instance, in the order of `x`.
 #' @references
@@ -228,9 +228,11 @@ target_atoms <- function(model, call) {
 #' @param x background instances: an n x d matrix or data frame with one row per
 #'   instance, an array of images, or [bags()], whose negative bags are used. At
 #'   least two instances.
-#' @param whitener how the covariance is made invertible; see below.
-#' @param ridge for `"ridge"`: the floor as a share of the mean variance, > 0.
-#' @param energy for `"ppca"`: the share of the variance to keep, in (0, 1\].
+#' @param whitener `"ridge"` (default), `"ledoit-wolf"`, `"ppca"`, `"pinv"` or `"none"`: how the
+#'   covariance is made invertible; see below.
+#' @param ridge number > 0, default 0.01, for `"ridge"`: the floor as a share of the mean variance;
+#'   try 1e-4 to 0.1.
+#' @param energy number in (0, 1\], default 0.95, for `"ppca"`: the share of the variance to keep.
 #'
 #' @return A list of class `fumi_background`: `mean` (length d), `basis` (d x q,
 #'   orthonormal), `kappa` (length q), `delta`, `whitener`, `n`, and `features`

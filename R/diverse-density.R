@@ -34,14 +34,19 @@
 #' \eqn{10^{-12}} in the objective.
 #'
 #' @inheritParams dlfumi
-#' @param model how the probability of a bag comes from those of its instances.
-#' @param scale_type `"feature"`: a scale for each feature; `"single"`: one for all; `"fixed"`:
-#'   none is fitted, all stay at `scale_init`.
-#' @param scale_init the scale at the start, a positive number; `NULL`: see Defaults.
-#' @param n_start how many instances of positive bags, chosen at random, to start from; duplicates
-#'   among them are left out. `NULL`: the instances of three random positive bags (of all if there
-#'   are fewer), at most 30.
-#' @param max_iter largest number of L-BFGS-B iterations from a start.
+#' @param model `"noisy-or"` (default) or `"most-likely-cause"`: how the probability of a bag comes
+#'   from those of its instances.
+#' @param scale_type `"feature"` (default): a scale for each feature; `"single"`: one for all;
+#'   `"fixed"`: none is fitted, all stay at `scale_init`.
+#' @param scale_init number > 0: the scale at the start. `NULL` (default): from the distances of
+#'   instances, see Defaults.
+#' @param n_start whole number >= 1: how many instances of positive bags, chosen at random, to
+#'   start from; duplicates among them are left out. `NULL` (default): the instances of three
+#'   random positive bags (of all if there are fewer), at most 30.
+#' @param max_iter whole number >= 1, default 100: largest number of L-BFGS-B iterations from a
+#'   start.
+#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
+#'   data), `"none"` takes them as they are.
 #' @return A model of class `c("diverse_density", "mil_model")`, for `predict()` and [mil_roc()],
 #'   with
 #'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|}, see [coef()][coef.diverse_density()]}
@@ -302,8 +307,8 @@ print_dd <- function(x, title, digits) {
   print_fact("parameters", parameter_words(x))
   print_fact("objective", format(x$objective, digits = digits),
              cli::pluralize(", the best of {n} start{?s}"))
-  print_fact("stopped", if (x$stop_reason == "interrupt") "interrupted; holds the starts that were done"
-                        else stop_words[[x$stop_reason]])
+  print_fact("stopped", if (x$stop_reason == "interrupt")
+    "interrupted; holds the starts that were done" else stop_words[[x$stop_reason]])
   print_calibration(x, digits)
   print_problems(x)
   invisible(x)

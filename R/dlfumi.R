@@ -96,63 +96,71 @@
 #'
 #' @param x,... the data: [bags()], or what [bags()] takes, for instance
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
-#' @param n_target,n_background numbers of atoms.
-#' @param lambda weight of the sparsity penalty.
-#' @param beta scale of the E-step:
-#'   \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}{p = 1 - exp(-beta |x - D- a-|^2)}.
-#' @param gamma weight of the term that keeps background atoms away from target atoms.
-#' @param psi weight of the instances of positive bags.
-#' @param paper the name of an experiment of the paper, such as `"usps"` (see [paper_bags()]): its
-#'   numbers of atoms, `lambda`, `beta`, `gamma` and `psi` in place of the defaults. Arguments that
-#'   are given win. `NULL` (the default): none.
-#' @param nonneg what must not be negative: nothing, the codes (also those of new data), the atoms,
-#'   or both: for spectra, images and counts. See below.
-#' @param bag_weights positive numbers, one per bag, in the order in which the bags first appear or
-#'   named by their ids: \eqn{w_i} of the instances of a bag is multiplied by its weight, so that a
-#'   bag of weight 2 counts as two. Names of bags that are not there are ignored. The start does
-#'   not look at weights.
-#' @param instance_prior what is known of single instances: a number between 0 and 1 for each
-#'   instance, in the order given, the probability of a target before the instance is looked at.
-#'   `NA` and 0.5: no opinion; 0: "not here", \eqn{p_i = 0}; 1: \eqn{p_i = 1}. It must be 0 or `NA`
-#'   in negative bags. See below.
-#' @param witnesses number of rounds in which a witness is looked for in each positive bag; 0:
-#'   none, as in the paper. See below.
-#' @param noise `"white"`, as in the paper, or `"background"`: noise with the covariance of the
-#'   negative bags. See below.
-#' @param ridge for `noise = "background"`: the variance that is added to the covariance in all
-#'   directions, as a share of the mean variance along those in which the negatives vary; try 1e-4
-#'   to 0.1. `NULL`: the shrinkage of Ledoit and Wolf (2004), which adds much where a few
-#'   directions are far stronger than the others.
-#' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are. The default is `"unit"` for white noise, else `"none"`.
-#' @param normalize_after for `noise = "background"`: `"unit"` also brings instances to norm 1
-#'   after the covariance has been taken out, so that their direction counts and not their
-#'   strength; `"none"` does not.
-#' @param init the start: `"paper"` (target atoms are means of random disjoint subsets
-#'   of the instances of positive bags, background atoms are k-means centres of the
-#'   instances of negative bags, codes by least squares); a matrix of atoms x features, target
-#'   atoms first, as `coef(fit)` gives it, or of the target atoms alone, as `coef(fit, "target")`
-#'   gives them, with background atoms as in `"paper"`; a list with such a matrix as `dictionary`
-#'   and optionally `codes` (atoms x instances); a function of the bags, `n_target` and
-#'   `n_background` that returns all atoms or such a list; or a fit, for a warm start. A matrix of
-#'   features x atoms is taken too; of a square matrix the names must tell which it is.
-#' @param n_start number of random starts; on workers, if there are some (see [bag_shards()]).
-#' @param combine what to do with several starts: `"best"` keeps the one with the
-#'   lowest objective; `"average"` keeps all, and scores are the mean of the members'
-#'   log confidences (or differences), each standardised on the instances of the negative training
-#'   bags.
-#' @param score what the score of an instance is: `"ratio"`, the confidence of eq. 7,
-#'   \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}; or `"difference"`,
-#'   numerator less denominator, which is twice the logarithm of the ratio of likelihoods under the
-#'   model.
-#' @param keep_background keep the statistics of the negative bags that
-#'   `predict(detector = "subace")` needs.
+#' @param n_target,n_background whole numbers >= 1, by default 4 and 15: how many target atoms and
+#'   background atoms to learn. Try 1 to 8 target atoms and 5 to 60 background atoms; too few
+#'   background atoms make everything look like a target. `NULL` stands for the default of the
+#'   variant and noise, see below, for these and the next four arguments.
+#' @param lambda number >= 0, default 0.01: weight of the sparsity penalty; try 0.001 to 0.1. A
+#'   larger one uses fewer atoms per instance; a warning says when all codes are 0. 0.05 for
+#'   variant `"exact"`, where it has another meaning, see [dlfumi_control()].
+#' @param beta number > 0, default 30: how quickly the E-step takes an instance for a target,
+#'   \eqn{p = 1 - \exp(-\beta \|x - D^- a^-\|^2)}{p = 1 - exp(-beta |x - D- a-|^2)}; try 3 to 300.
+#'   A warning proposes a value where all weights are 0 or 1.
+#' @param gamma number >= 0, default 0.001: weight of the term that keeps background atoms away
+#'   from target atoms; try 0 to 1.
+#' @param psi number > 0, default 1 (1.5 for variant `"matlab"`): weight of the instances of
+#'   positive bags; try 0.3 to 3.
+#' @param paper `NULL` (default: none), or the name of an experiment of the paper, such as `"usps"`
+#'   (see [paper_bags()]): its numbers of atoms, `lambda`, `beta`, `gamma` and `psi` in place of the
+#'   defaults. Arguments that are given win.
+#' @param nonneg `"none"` (default), `"codes"` (also those of new data), `"dictionary"` or
+#'   `"both"`: what must not be negative, for spectra, images and counts. See below.
+#' @param bag_weights `NULL` (default: 1 for each bag), or positive numbers, one per bag, in the
+#'   order in which the bags first appear or named by their ids: \eqn{w_i} of the instances of a
+#'   bag is multiplied by its weight, so that a bag of weight 2 counts as two. Names of bags that
+#'   are not there are ignored. The start does not look at weights.
+#' @param instance_prior `NULL` (default: nothing is known), or what is known of single instances:
+#'   a number between 0 and 1 for each instance, in the order given, the probability of a target
+#'   before the instance is looked at. `NA` and 0.5: no opinion; 0: "not here", \eqn{p_i = 0}; 1:
+#'   \eqn{p_i = 1}. It must be 0 or `NA` in negative bags. See below.
+#' @param witnesses whole number >= 0, default 0 (none, as in the paper): rounds in which a witness
+#'   is looked for in each positive bag; try 1 or 2 where bags hold one target or few. See below.
+#' @param noise `"white"` (default), as in the paper, or `"background"`: noise with the covariance
+#'   of the negative bags. See below.
+#' @param ridge number > 0, default 0.001, for `noise = "background"`: the variance that is added
+#'   to the covariance in all directions, as a share of the mean variance along those in which the
+#'   negatives vary; try 1e-4 to 0.1. `NULL`: the shrinkage of Ledoit and Wolf (2004), which adds
+#'   much where a few directions are far stronger than the others.
+#' @param normalize `"unit"` brings every instance to norm 1 (the same is done to new data),
+#'   `"none"` takes them as they are. The default is `"unit"`, or `"none"` with `noise =
+#'   "background"`.
+#' @param normalize_after `"none"` (default) or, for `noise = "background"`, `"unit"`: also bring
+#'   instances to norm 1 after the covariance has been taken out, so that their direction counts
+#'   and not their strength.
+#' @param init the start, default `"paper"`: target atoms are means of random disjoint subsets of
+#'   the instances of positive bags, background atoms are k-means centres of the instances of
+#'   negative bags, codes by least squares. Or a matrix of atoms x features, target atoms first, as
+#'   `coef(fit)` gives it, or of the target atoms alone, as `coef(fit, "target")` gives them, with
+#'   background atoms as in `"paper"`; a list with such a matrix as `dictionary` and optionally
+#'   `codes` (atoms x instances); a function of the bags, `n_target` and `n_background` that
+#'   returns all atoms or such a list; or a fit, for a warm start. A matrix of features x atoms is
+#'   taken too; of a square matrix the names must tell which it is.
+#' @param n_start whole number >= 1, default 1 (4 with `noise = "background"`): number of random
+#'   starts; try 8. They run on workers, if there are some (see [bag_shards()]).
+#' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
+#'   all, and scores are the mean of the members' log confidences (or differences), each
+#'   standardised on the instances of the negative training bags.
+#' @param score the score of an instance: `"ratio"` (default), the confidence of eq. 7, \eqn{\|x -
+#'   D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}; or `"difference"`, numerator less
+#'   denominator, which is twice the logarithm of the ratio of likelihoods under the model.
+#' @param keep_background `TRUE` or `FALSE` (default): keep the statistics of the negative bags
+#'   that `predict(detector = "subace")` needs?
 #' @param control a list made by [dlfumi_control()]. Its options may also be given by name,
 #'   `dlfumi(b, max_iter = 50)`.
-#' @param calibrate how classes and probabilities are calibrated: `"auto"`, by the scores of
-#'   training bags in five folds where the fit is quick; a number of folds; or 0, by the fit's own
-#'   scores of its training bags. See [mil_calibrate()].
-#' @param progress show a progress bar.
+#' @param calibrate how classes and probabilities are calibrated: `"auto"` (default), by the scores
+#'   of training bags in five folds where the fit is quick; a number of folds >= 2; or 0, by the
+#'   fit's own scores of its training bags. See [mil_calibrate()].
+#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
 #'
 #' @return A plain list of class `c("dlfumi", "mil_model")` that holds neither data nor
 #'   functions, unless `init` is one:

@@ -53,26 +53,30 @@
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param n_atoms number of atoms.
-#' @param pool how the probabilities of a bag's instances make that of the bag: `"noisy-or"` or
-#'   `"gmean"`, the generalised mean.
-#' @param exponent \eqn{r} of the generalised mean.
-#' @param beta \eqn{p = \exp(-\beta e)}.
-#' @param lambda weight of the sparsity penalty of the codes.
-#' @param kernel `NULL`, or a positive definite kernel, given as for [mi_svm()]. It is applied to
-#'   the instances after `normalize`.
-#' @param kpar a list of parameters for a kernel given by its name, with the defaults of [mi_svm()].
-#' @param swap swap the labels: atoms that represent some instance of each negative bag and none of
-#'   the positive bags, which is how Jiao and Zare (2016) got background atoms of DMIL. Scores keep
-#'   their direction: \eqn{e} instead of \eqn{-e}, and for a bag the largest. Such atoms are for
-#'   looking at: background that is also in positive bags is not among them, so that they detect
-#'   little.
-#' @param max_iter largest number of iterations.
-#' @param tol stop when the objective changes by less than this, relative to its value at the
-#'   start; 0 never stops.
-#' @param combine what to do with several starts: `"best"` keeps the one with the lowest
-#'   objective; `"average"` keeps all, and scores are the mean of the members' scores, each
-#'   standardised on the instances of the negative training bags.
+#' @param n_atoms whole number >= 1, default 4: number of atoms; try 1 to 16.
+#' @param pool `"noisy-or"` (default) or `"gmean"`, the generalised mean: how the probabilities of
+#'   a bag's instances make that of the bag.
+#' @param exponent number > 0, default 5: \eqn{r} of the generalised mean.
+#' @param beta number > 0, default 5: how fast the probability falls with the error, \eqn{p =
+#'   \exp(-\beta e)}; try 1 to 30.
+#' @param lambda number >= 0, default 0.05: weight of the sparsity penalty of the codes; try 0.01
+#'   to 0.1.
+#' @param kernel `NULL` (default: none), or a positive definite kernel, given as for [mi_svm()]. It
+#'   is applied to the instances after `normalize`.
+#' @param kpar list, default empty: parameters for a kernel given by its name, with the defaults of
+#'   [mi_svm()].
+#' @param swap `TRUE` or `FALSE` (default): swap the labels? Then atoms represent some instance of
+#'   each negative bag and none of the positive bags, which is how Jiao and Zare (2016) got
+#'   background atoms of DMIL. Scores keep their direction: \eqn{e} instead of \eqn{-e}, and for a
+#'   bag the largest. Such atoms are for looking at: background that is also in positive bags is
+#'   not among them, so that they detect little.
+#' @param max_iter whole number >= 1, default 30: largest number of iterations.
+#' @param tol number >= 0, default 1e-5: stop when the objective changes by less than this,
+#'   relative to its value at the start; 0 never stops.
+#' @param n_start whole number >= 1, default 1: number of random starts; try 8.
+#' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
+#'   all, and scores are the mean of the members' scores, each standardised on the instances of the
+#'   negative training bags.
 #' @return A list of class `c("dmil", "mil_model")`, for `predict()`, [mil_roc()] and `plot()`:
 #'   \item{dictionary}{features x atoms, unit-norm columns, ordered by the energy they carry in the
 #'     bags that they represent; with a kernel instead `kernel`, `support`, instances that span the

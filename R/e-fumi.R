@@ -49,16 +49,24 @@
 #' more to the data than 10 does.
 #'
 #' @inheritParams dlfumi
-#' @param n_target,n_background numbers of endmembers.
-#' @param u weight of the volume term, in \[0, 1); by default 0.05, or 0.01 for several targets.
-#' @param alpha weight of positive bags as a whole, relative to negative ones.
-#' @param gamma \eqn{\Gamma}, weight of the term that empties background endmembers; by default 10,
-#'   or 0.01 for several targets.
-#' @param beta scale of the E-step; by default 45, or 50 for several targets.
-#' @param max_iter largest number of iterations.
-#' @param tol stop when the objective changes by less than this, relative to the first objective.
-#' @param prune drop a background endmember whose largest proportion is below this.
-#' @param n_start number of random starts; the one with the lowest objective is kept.
+#' @param n_target,n_background whole numbers >= 1, default 1 and 3: numbers of endmembers.
+#'   Background endmembers that nothing uses are dropped.
+#' @param u number in \[0, 1): weight of the volume term. `NULL` (default): 0.05, or 0.01 for
+#'   several targets.
+#' @param alpha number > 0, default 2: weight of positive bags as a whole, relative to negative
+#'   ones.
+#' @param gamma number >= 0: \eqn{\Gamma}, weight of the term that empties background endmembers.
+#'   `NULL` (default): 10, or 0.01 for several targets.
+#' @param beta number > 0: scale of the E-step. `NULL` (default): 45, or 50 for several targets.
+#' @param max_iter whole number >= 1, default 100: largest number of iterations.
+#' @param tol number >= 0, default 1e-6: stop when the objective changes by less than this,
+#'   relative to the first objective.
+#' @param prune number in (0, 1\], default 0.001: drop a background endmember whose largest proportion is
+#'   below this.
+#' @param n_start whole number >= 1, default 1: number of random starts; the one with the lowest
+#'   objective is kept.
+#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
+#'   data), `"none"` takes them as they are.
 #' @return A model of class `c("e_fumi", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{dictionary}{features x endmembers, targets first; see `coef()`}
 #'   \item{codes}{proportions, endmembers x instances, in the order of the instances given}

@@ -25,11 +25,11 @@
 #' choice among starts are ours: see [diverse_density()].
 #'
 #' @inheritParams diverse_density
-#' @param combine what to do with several starts: `"best"` keeps the one with the lowest objective;
-#'   `"average"` keeps all: scores are the mean of the members' scores, each standardised on the
-#'   instances of the negative training bags.
-#' @param max_iter largest number of rounds from a start.
-#' @param inner largest number of L-BFGS-B iterations in an M-step.
+#' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
+#'   all: scores are the mean of the members' scores, each standardised on the instances of the
+#'   negative training bags.
+#' @param max_iter whole number >= 1, default 10: largest number of rounds from a start.
+#' @param inner whole number >= 1, default 100: largest number of L-BFGS-B iterations in an M-step.
 #' @return A model of class `c("em_dd", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|} of the best start, see
 #'     [coef()][coef.em_dd()]}

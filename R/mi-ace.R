@@ -51,15 +51,18 @@
 #' @inheritParams dlfumi
 #' @inheritParams background_stats
 #' @param x,... the data: [bags()], or what [bags()] takes.
-#' @param n_target number of signatures.
-#' @param alpha for several signatures, the weight of the term that pushes them apart, 0 or more.
-#' @param type `"ace"`, or `"smf"`, which also counts how strong an instance is.
-#' @param init the start: `"instances"`, the instance of a positive bag with the largest objective;
-#'   `"kmeans"`, the k-means centre of those instances with the largest objective; for several
-#'   signatures, as said below.
-#' @param n_clusters for `init = "kmeans"`: the number of centres, at most one per instance.
-#' @param max_iter largest number of steps.
-#' @param normalize `"none"` takes instances as they are, `"unit"` brings each to norm 1 first.
+#' @param n_target whole number >= 1, default 1: number of signatures; try 1 to 4.
+#' @param alpha number >= 0, default 1: for several signatures, the weight of the term that pushes
+#'   them apart.
+#' @param type `"ace"` (default), or `"smf"`, which also counts how strong an instance is.
+#' @param init the start: `"instances"` (default), the instance of a positive bag with the largest
+#'   objective; `"kmeans"`, the k-means centre of those instances with the largest objective; for
+#'   several signatures, as said below.
+#' @param n_clusters whole number >= 1, default 1000, for `init = "kmeans"`: the number of centres,
+#'   at most one per instance.
+#' @param max_iter whole number >= 1, default 1000: largest number of steps.
+#' @param normalize `"none"` (default) takes instances as they are, `"unit"` brings each to norm 1
+#'   first.
 #' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()`
 #'   gives one row per signature, of norm 1, on the scale of the data less the background mean;
 #'   [ace()], or [sub_ace()] for several signatures, takes the model as its target. Further

@@ -44,19 +44,26 @@
 #' Numbers are those of the released code. They are made for instances of norm near 1.
 #'
 #' @inheritParams dlfumi
-#' @param beta scale of the ratio \eqn{q}.
-#' @param power \eqn{b}, power of the generalised mean over the instances of a positive bag.
-#' @param rho weight of the background term.
-#' @param lambda weight of the sparsity penalty of the codes; not used by `coding = "convex"`.
-#' @param alpha weight of the discrimination term.
-#' @param coding `"sparse"` codes of any sign, or `"convex"` proportions.
-#' @param score what instances are scored by; see below.
-#' @param variant `"fast"`, or `"literal"`, as the released code; see below.
-#' @param step for `variant = "literal"`, the length of a step.
-#' @param max_iter largest number of iterations.
-#' @param tol stop when the objective changes by less than this, for `variant = "fast"` relative to
-#'   its value at the start.
-#' @param n_start number of random starts; the one with the lowest objective is kept.
+#' @param n_target,n_background whole numbers >= 1, default 1 and 9: how many target atoms and
+#'   background atoms to learn; try 4 to 18 background atoms.
+#' @param beta number > 0, default 5: scale of the ratio \eqn{q}.
+#' @param power number > 0, default 5: \eqn{b}, power of the generalised mean over the instances of a
+#'   positive bag; a larger one comes closer to the maximum.
+#' @param rho number >= 0, default 0.8: weight of the background term.
+#' @param lambda number >= 0, default 0.001: weight of the sparsity penalty of the codes; not used
+#'   by `coding = "convex"`.
+#' @param alpha number >= 0, default 0.01: weight of the discrimination term.
+#' @param coding `"sparse"` (default), codes of any sign, or `"convex"`, proportions.
+#' @param score `"confidence"` (default) or `"ace"`: what instances are scored by; see below.
+#' @param variant `"fast"` (default), or `"literal"`, as the released code; see below.
+#' @param step number > 0, default 0.001: for `variant = "literal"`, the length of a step.
+#' @param max_iter whole number >= 1, default 200: largest number of iterations.
+#' @param tol number >= 0, default 1e-5: stop when the objective changes by less than this, for
+#'   `variant = "fast"` relative to its value at the start.
+#' @param n_start whole number >= 1, default 1: number of random starts; the one with the lowest
+#'   objective is kept.
+#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
+#'   data), `"none"` takes them as they are.
 #' @return A model of class `c("mi_he", "mil_model")`, for `predict()`, `plot()` and [mil_roc()],
 #'   with
 #'   \item{dictionary}{features x atoms, targets first; see `coef()`}

@@ -50,24 +50,28 @@
 #' sources. Other data may want other values: [mil_tune()] finds them.
 #'
 #' @inheritParams dlfumi
-#' @param type `"MI"`: one instance stands for each positive bag; `"mi"`: each instance has a label.
-#' @param kernel `"linear"`, `"rbf"`, the name of another kernel of kernlab ([kernlab::dots], such
-#'   as `"polydot"`), a kernel made by one of those functions, or a function of two instances that
-#'   returns a number.
-#' @param kpar a list of parameters for a kernel given by its name, such as `list(sigma = 2)` for
-#'   `"rbf"`,
-#'   \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab and of [miles()]. By default
-#'   \eqn{1/\sigma} is the median squared distance of the (normalised) training instances for
-#'   `"rbf"`; for the others, kernlab's defaults hold.
-#' @param cost \eqn{C}, the weight of the loss.
-#' @param class_weights \eqn{c_i}: `"none"`, `"balanced"`, or two numbers, for negatives and
-#'   positives.
-#' @param bag_weights positive numbers, one for each bag, in the order in which the bags first
-#'   appear or named by their ids; names of bags that are not there are ignored. A bag of weight 2
-#'   counts as two: it is repeated, because the solvers take no weight for each instance, so that
-#'   the weights must be whole multiples of a common unit, such as 0.5, 1 and 1.5. Weights do not
-#'   change what is found by looking at distances, such as the default of \eqn{\sigma}.
-#' @param max_iter largest number of SVMs to train.
+#' @param type `"MI"` (default): one instance stands for each positive bag; `"mi"`: each instance
+#'   has a label.
+#' @param kernel `"rbf"` (default), `"linear"`, the name of another kernel of kernlab
+#'   ([kernlab::dots], such as `"polydot"`), a kernel made by one of those functions, or a function
+#'   of two instances that returns a number.
+#' @param kpar list, default empty: parameters for a kernel given by its name, such as `list(sigma
+#'   = 2)` for `"rbf"`, \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab and of
+#'   [miles()]. By default \eqn{1/\sigma} is the median squared distance of the (normalised)
+#'   training instances for `"rbf"`; try a third and three times that. For the others, kernlab\'s
+#'   defaults hold.
+#' @param cost number > 0, default 10: \eqn{C}, the weight of the loss; try 1 to 100.
+#' @param class_weights \eqn{c_i}: `"none"` (default), `"balanced"`, or two positive numbers, for
+#'   negatives and positives.
+#' @param bag_weights `NULL` (default: 1 for each bag), or positive numbers, one per bag, in the
+#'   order in which the bags first appear or named by their ids; names of bags that are not there
+#'   are ignored. A bag of weight 2 counts as two: it is repeated, because the solvers take no
+#'   weight for each instance, so that the weights must be whole multiples of a common unit, such
+#'   as 0.5, 1 and 1.5. Weights do not change what is found by looking at distances, such as the
+#'   default of \eqn{\sigma}.
+#' @param max_iter whole number >= 1, default 50: largest number of SVMs to train.
+#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
+#'   data), `"none"` takes them as they are.
 #' @return A list of class `c("mi_svm", "mil_model")`, for `predict()` and [mil_roc()]:
 #'   \item{kernel}{its name and parameters; a function of your own is kept as it is}
 #'   \item{model}{`bias`, and for the linear kernel `weights` (one per feature), otherwise the

@@ -27,10 +27,13 @@
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param sigma \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x - y\|^2)}, the one of kernlab and [mi_svm()]; by default
-#'   \eqn{1/\sigma} is the median squared distance of the (normalised) training instances. In the paper it is a width, whose
-#'   square stands below the distance: \eqn{1 / \sigma^2} of the paper is \eqn{\sigma} here.
-#' @param cost \eqn{C}, the weight of the loss: more selects more instances.
+#' @param sigma number > 0: \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x - y\|^2)}, the one
+#'   of kernlab and [mi_svm()]. `NULL` (default): \eqn{1/\sigma} is the median squared distance of
+#'   the (normalised) training instances; try a third and three times that. In the paper it is a
+#'   width, whose square stands below the distance: \eqn{1 / \sigma^2} of the paper is \eqn{\sigma}
+#'   here.
+#' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.1 to 100. A larger one
+#'   selects more instances.
 #' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with the
 #'   selected `instances` (features x instances, normalised), their `weights`, `bias`, `kernel`, and `selected`
 #'   (the places of the selected instances in the data given).

@@ -50,19 +50,27 @@
 #' weights.
 #'
 #' @inheritParams dlfumi
-#' @param n_clusters \eqn{K}, the number of clusters; by default a tenth of the instances of
-#'   positive bags, between 1 and 10.
-#' @param assign0 may instances of positive bags get the label of the negative bags?
-#' @param resample draw instances by their weights, or use the weights as costs?
-#' @param rho share of the instances of positive bags that is drawn.
-#' @param sigma scale of \eqn{v} in the weights.
-#' @param cost weight of the loss.
-#' @param negative_weight factor of the cost of the negative class; see above.
-#' @param max_iter largest number of iterations.
-#' @param bag_route train the classifier of bags too, and score bags by it?
-#' @param combine what to do with several starts: `"best"` keeps the one with the lowest objective;
-#'   `"average"` keeps all, and scores are the mean of the members' scores, each standardised on
-#'   the instances of the negative training bags.
+#' @param n_clusters whole number >= 1: \eqn{K}, the number of clusters. `NULL` (default): a tenth
+#'   of the instances of positive bags, between 1 and 10.
+#' @param assign0 `TRUE` or `FALSE` (default): may instances of positive bags get the label of the
+#'   negative bags?
+#' @param resample `TRUE` (default): draw instances by their weights; `FALSE`: use the weights as
+#'   costs.
+#' @param rho number > 0, default 0.7: share of the instances of positive bags that is
+#'   drawn.
+#' @param sigma number > 0, default 1: scale of \eqn{v} in the weights.
+#' @param cost number > 0, default 1: weight of the loss; try 0.1 to 100.
+#' @param negative_weight number > 0, default 0.01, or 1 with `assign0 = TRUE`: factor of the cost
+#'   of the negative class; see above.
+#' @param max_iter whole number >= 1, default 5: largest number of iterations.
+#' @param bag_route `TRUE` or `FALSE` (default): train the classifier of bags too, and score bags
+#'   by it?
+#' @param n_start whole number >= 1, default 1: number of random starts; try 8.
+#' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
+#'   all, and scores are the mean of the members' scores, each standardised on the instances of the
+#'   negative training bags.
+#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
+#'   data), `"none"` takes them as they are.
 #' @return A model of class `c("mmdl", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{weights}{features x classifiers, named by cluster, that of the negative bags last; see
 #'     `coef()`}

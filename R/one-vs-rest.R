@@ -7,15 +7,15 @@
 #' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
 #'   the bags, and it need not have an argument `progress`.
 #' @param ... parameters of the method.
-#' @param scale put the classes' scores on one scale: each class's scores (their logarithms where
-#'   a score is a ratio) are centred and scaled by their mean and standard deviation over the
-#'   instances of that class's own negative training bags. Without it (`FALSE`), classes are
-#'   compared by the scores of fits that know nothing of each other, and the fit with the largest
+#' @param scale `TRUE` (default) or `FALSE`: put the classes' scores on one scale? Each class's
+#'   scores (their logarithms where a score is a ratio) are then centred and scaled by their mean
+#'   and standard deviation over the instances of that class's own negative training bags. Without
+#'   it, classes are compared by the scores of independent fits, and the fit with the largest
 #'   scores wins too often.
 #' @param progress show a progress bar over the classes.
 #' @param object an object made by `one_vs_rest()`.
 #' @param new_data,level as in [predict.mil_model()].
-#' @param type the class with the largest score, or all scores.
+#' @param type `"class"` (default), the class with the largest score, or `"score"`, all scores.
 #' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`. `predict()`: a data
 #'   frame with `.bag` (and `.instance`) and `.pred_class`, or one column `.score_<class>` per
 #'   class.

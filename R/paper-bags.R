@@ -16,13 +16,15 @@
 #' No image is used twice in a run. Where the paper gives no number of test images, the test takes
 #' all that are unused.
 #'
-#' @param name the experiment.
+#' @param name the experiment: `"usps"`, `"olivetti_eyeglasses"`, `"olivetti_person"`,
+#'   `"ar_sunglasses"` or `"ar_person"`; see below.
 #' @param ... numbers of the protocol to change, such as `n_negative = 10`.
-#' @param run number of the repetition: each has a random stream of its own.
+#' @param run whole number >= 1, default 1: number of the repetition. Each has a random stream of
+#'   its own.
 #' @param unit the digit (0 to 9) or person that is the target; by default the first.
 #' @param data for the AR faces: what [read_ar()] returns, or the folder that it reads; by default
 #'   the folder named by the environment variable `FUMI_AR_DIR`.
-#' @param seed the seed of all runs.
+#' @param seed whole number, default 2016: the seed of all runs.
 #' @param target,other numbers of the images with and without a target.
 #' @param n_targets number of targets in each positive bag: one entry per bag.
 #' @param positive_size,n_negative,negative_size instances per positive bag, number of negative bags,

@@ -10,10 +10,10 @@
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param classifier `"logistic"`, `"svm"`, or a list of two functions: `fit(x, y)`, which takes an
-#'   instances x features matrix and logical labels and returns a model, and `score(model, x)`,
-#'   which returns one number per instance.
-#' @param cost \eqn{C}, the weight of the loss.
+#' @param classifier `"logistic"` (default), `"svm"`, or a list of two functions: `fit(x, y)`,
+#'   which takes an instances x features matrix and logical labels and returns a model, and
+#'   `score(model, x)`, which returns one number per instance.
+#' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.01 to 100.
 #' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. A classifier
 #'   of your own is kept in it, functions and all.
 #' @references Ray, S. and Craven, M. (2005). Supervised versus multiple instance learning: an

@@ -1,7 +1,7 @@
 #' Folds of whole bags
 #'
 #' @param x [bags()].
-#' @param k number of folds.
+#' @param k whole number >= 2, default 3: number of folds.
 #' @param group what bags have in common that must not be in two folds, such as the person, the
 #'   scene or the flight that they come from: one value per bag, in the order of the bags or named
 #'   by them. Bags of one group resemble each other, so a fit that was trained on some of them does
@@ -124,20 +124,21 @@ place_groups <- function(share, k) {
 #'   data: at most twelve configurations, the method's own defaults first. Parameters that are given
 #'   in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations.
-#' @param folds their number, or for one `bags` what [bag_folds()] gives: the fold of each bag. For
-#'   a list of bags, a list of such vectors is taken too.
+#' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
+#'   of each bag. For a list of bags, a list of such vectors is taken too.
 #' @param group bags that must stay together, such as those of one person or scene: see
 #'   [bag_folds()]. For a list of bags, a list of such vectors.
-#' @param metric `"auc"`; `"tpr"`, the true positive rate at `fpr`; or `"accuracy"` of the classes
-#'   that the fit assigns (not for `"witness"`).
-#' @param level of what; see below.
-#' @param fpr the false positive rate for `"tpr"`.
-#' @param rule `"best"`: the best mean; `"one-se"`: the first configuration of the grid whose mean
-#'   is within one standard error of the best, so that a grid sorted from simple to complex gives
-#'   the simplest.
-#' @param refit fit the chosen configuration to all bags?
-#' @param dir a folder in which results are kept: a run that was stopped goes on where it was, see
-#'   below.
+#' @param metric `"auc"` (default), the area under the ROC curve; `"tpr"`, the true positive rate
+#'   at `fpr`; or `"accuracy"` of the classes that the fit assigns (not for `"witness"`).
+#' @param level of what `metric` is taken: `"bag"` (default), `"witness"`, `"instance"` or
+#'   `"witness-0.1"`; see below.
+#' @param fpr number in \[0, 1\], default 0.1: the false positive rate for `"tpr"`.
+#' @param rule `"best"` (default): the best mean; `"one-se"`: the first configuration of the grid
+#'   whose mean is within one standard error of the best, so that a grid sorted from simple to
+#'   complex gives the simplest.
+#' @param refit `TRUE` (default) or `FALSE`: fit the chosen configuration to all bags?
+#' @param dir `NULL` (default: nothing is kept), or a folder in which results are kept: a run that
+#'   was stopped goes on where it was, see below.
 #' @param progress show a progress bar.
 #' @return `mil_tune()`: a list of class `mil_tune`:
 #'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped
