@@ -16,6 +16,8 @@ warn_fumi <- function(..., class, call = rlang::caller_env(), once = NULL) {
 describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
+  if (inherits(x, "bags")) return("bags")
+  if (inherits(x, "mil_model")) return(paste0("a fit of ", class(x)[1], "()"))
   if (is.object(x) || length(dim(x)) || is.list(x)) {
     shape <- if (length(dim(x))) paste0(" of ", paste(dim(x), collapse = " x "))
     return(paste0(article(class(x)[1]), shape))
