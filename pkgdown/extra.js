@@ -18,7 +18,7 @@ function tableOfContents() {
 }
 
 // A search in the index that pkgdown writes, without the network: sections that hold all words of
-// the query, those with words in their title first.
+// the query, those with words in their title first, one per page.
 function search() {
   const field = document.getElementById("search-input");
   if (!field) return;
@@ -42,7 +42,7 @@ function search() {
     .filter((part, i, all) => part && all.indexOf(part) === i).join(" \u203a ");
   const link = ({ entry, words }) => {
     const a = document.createElement("a");
-    a.href = root + entry.path + (entry.id ? "#" + entry.id : "");
+    a.href = root + entry.path.slice(1) + (entry.id ? "#" + entry.id : "");
     a.append(place(entry));
     const text = entry.text || entry.code || "";
     const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
@@ -60,9 +60,11 @@ function search() {
       return 1 + words.filter(word => title.includes(word)).length * 4 +
         (entry.dir === "Reference" && entry.what === entry.title ? 2 : 0);
     };
-    const hits = siteIndex.map(entry => ({ entry, words, score: score(entry) }))
-      .filter(hit => hit.score > 0).sort((a, b) => b.score - a.score).slice(0, 12);
-    found.replaceChildren(...(words.join("").length < 2 ? [] : hits.length ? hits.map(link) : ["Nothing found."]));
+    const hits = siteIndex.filter(entry => entry.path).map(entry => ({ entry, words, score: score(entry) }))
+      .filter(hit => hit.score > 0).sort((a, b) => b.score - a.score);
+    const first = (hit, i) => i === hits.findIndex(other => other.entry.path === hit.entry.path);
+    const best = hits.filter(first).slice(0, 12);
+    found.replaceChildren(...(words.join("").length < 2 ? [] : best.length ? best.map(link) : ["Nothing found."]));
   };
   field.addEventListener("focus", load);
   field.addEventListener("input", show);

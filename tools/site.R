@@ -19,10 +19,13 @@ mathml <- function(x, fence, ...) {
                   input = paste0(fence, trimws(tex), fence), stdout = TRUE)
   gsub("</?p>", "", paste(said, collapse = " "))
 }
-pkgdown_methods <- list(tag_eqn = function(x, ...) mathml(x, "$"),
+as_mathml <- list(tag_eqn = function(x, ...) mathml(x, "$"),
                         tag_deqn = function(x, ...) paste0("<p>", mathml(x, "$$"), "</p>"))
-for (class in names(pkgdown_methods))
-  registerS3method("as_html", class, pkgdown_methods[[class]], asNamespace("pkgdown"))
+for (class in names(as_mathml))
+  registerS3method("as_html", class, as_mathml[[class]], asNamespace("pkgdown"))
+
+# The index keeps whole sentences, which the search shows.
+utils::assignInNamespace("strip_stop_words", identity, "pkgdown")
 
 pkgdown::build_site(".", install = FALSE, new_process = FALSE, preview = FALSE, devel = FALSE,
                     override = list(destination = folder))
