@@ -4,7 +4,8 @@
  *   INLINE             static inline, always, for this instruction set; TARGET, the attribute alone
  *   V, VEC             a vector of VEC doubles; load(p) and store(p, x), from and to any address
  *   PANEL              4 or 8: rows of coefficients that the ISTA loops take at once
- *   COPIES             how often a panel holds each coefficient, and coefficient(h), a vector of it
+ *   COPIES             how often a panel holds each coefficient
+ *   add_multiple(s, h, r, x): s + h[r] x for a constant r; h[r] and the number beside it may be read
  *   splat(x)           a vector of one number
  *   lower(x, y), higher(x, y), multiply_add(s, x, y): elementwise minimum, maximum, s + x y
  *   held(x)            x itself, in a register that is not loaded again
@@ -54,6 +55,11 @@ INLINE quad load_quad(const double *p, int n) {
 INLINE strip add_product(strip s, V h, strip x) {
   return (strip){multiply_add(s.a, h, x.a), multiply_add(s.b, h, x.b), multiply_add(s.c, h, x.c)};
 }
+/* s + h[r] x */
+INLINE strip add_multiples(strip s, const double *h, int r, strip x) {
+  return (strip){add_multiple(s.a, h, r, x.a), add_multiple(s.b, h, r, x.b),
+                 add_multiple(s.c, h, r, x.c)};
+}
 /* s_r + h_r x, one number h_r for each strip of the quad */
 INLINE quad add_products(quad s, const double *h0, const double *h1, const double *h2,
                          const double *h3, strip x) {
@@ -71,12 +77,14 @@ INLINE strip soft_strip(strip t, strip l, strip low) {
   return (strip){soft(t.a, l.a, low.a), soft(t.b, l.b, low.b), soft(t.c, l.c, low.c)};
 }
 
-/* s_r + sum_j H[r, j] in_j for four rows of a panel of coefficients */
-INLINE quad add_column(quad s, const double *h, strip x) {
-  s.r0 = add_product(s.r0, coefficient(h), x), s.r1 = add_product(s.r1, coefficient(h + COPIES), x);
-  s.r2 = add_product(s.r2, coefficient(h + 2 * COPIES), x),
-  s.r3 = add_product(s.r3, coefficient(h + 3 * COPIES), x);
-  return s;
+/* s + H_r x for row r of a column h of a panel of coefficients */
+INLINE strip add_row(strip s, const double *h, int r, strip x) {
+  return COPIES > 1 ? add_product(s, load(h + COPIES * r), x) : add_multiples(s, h, r, x);
+}
+/* the same for rows r .. r + 3 and the strips of a quad */
+INLINE quad add_column(quad s, const double *h, int r, strip x) {
+  return (quad){add_row(s.r0, h, r, x), add_row(s.r1, h, r + 1, x), add_row(s.r2, h, r + 2, x),
+                add_row(s.r3, h, r + 3, x)};
 }
 
 /* eB + H in: rows 0..3 of a panel in lo, and 4..7 in hi if it is wide */
@@ -87,8 +95,8 @@ INLINE void multiply_panel(int n_in, int rows, int wide, const double *restrict 
   for (int j = 0; j < n_in; j++) {
     const double *h = H + (ptrdiff_t)COPIES * PANEL * j;
     const strip x = load_strip(in + (ptrdiff_t)LANES * j);
-    s = add_column(s, h, x);
-    if (wide) t = add_column(t, h + 4 * COPIES, x);
+    s = add_column(s, h, 0, x);
+    if (wide) t = add_column(t, h, 4, x);
   }
   *lo = s, *hi = t;
 }
@@ -355,28 +363,53 @@ INLINE void pack_strip(int d, int n, int len, const double *X, double *pack) {
 
 INLINE void add_strip(double *o, strip s) { store_strip(o, plus(load_strip(o), s)); }
 
+/* s + w_i x_i for one instance: a strip of its features, times its codes of four atoms. copy: where
+ * to leave that strip, or NULL */
+INLINE quad add_instance(quad s, four w, int i, const double *x, double *copy) {
+  const strip xi = load_strip(x);
+  if (copy) store_strip(copy, xi);
+  return (quad){add_multiples(s.r0, w.r0, i, xi), add_multiples(s.r1, w.r1, i, xi),
+                add_multiples(s.r2, w.r2, i, xi), add_multiples(s.r3, w.r3, i, xi)};
+}
+
+INLINE four four_on(four f, ptrdiff_t by) {
+  return (four){f.r0 + by, f.r1 + by, f.r2 + by, f.r3 + by};
+}
+
+/* The same summed over n instances whose features are `stride` apart, by two; the last tile of codes
+ * may have an odd number of them. */
+INLINE quad add_instances(int n, const double *x, ptrdiff_t stride, const double *W, ptrdiff_t tile,
+                          int atoms, double *copy) {
+  quad s = zero_quad();
+  four w = four_from(W, LANES, atoms);
+  for (int left = n; left > 0; left -= LANES) {
+    const int pairs = left < LANES ? left / 2 : LANES / 2;
+    for (int i = 0; i < pairs; i++) {
+      s = add_instance(s, w, 0, x, copy);
+      s = add_instance(s, w, 1, x + stride, copy ? copy + LANES : NULL);
+      x += 2 * stride, w = four_on(w, 2), copy = copy ? copy + 2 * LANES : NULL;
+    }
+    if (left < LANES && left % 2 == 1) s = add_instance(s, w, 0, x, copy);
+    w = four_on(w, tile - LANES);
+  }
+  return s;
+}
+
 /* U += X W': LANES features by four atoms. The first four atoms read X itself and leave the strip
  * of features one instance after the other for the rest: in X a power-of-two stride would throw it
  * out of the first cache. */
 TARGET static void accumulate(int d, int n, int K, const double *X, const double *W, int rows,
                               double *U, int ldu, double *pack) {
+  const ptrdiff_t tile = (ptrdiff_t)rows * LANES;
   for (int from = 0; from < d; from += LANES) {
-    const int rest = d - from < LANES;
-    if (rest) pack_strip(d, n, d - from, X + from, pack);
+    const int packed = d - from < LANES;
+    if (packed) pack_strip(d, n, d - from, X + from, pack);
     for (int k = 0; k < K; k += 4) {
-      const int nk = K - k, direct = k == 0 && !rest;
-      const double *x = direct ? X + from : pack;
-      const ptrdiff_t stride = direct ? d : LANES;
-      double *copy = pack, *u = U + (ptrdiff_t)ldu * k + from;
-      quad s = zero_quad();
-      for (int first = 0; first < n; first += LANES) {
-        const four w = four_from(W + fumi_at(LANES, rows, k, first), LANES, nk);
-        for (int i = 0; i < LANES && first + i < n; i++, x += stride) {
-          const strip xi = load_strip(x);
-          if (direct) store_strip(copy, xi), copy += LANES;
-          s = add_products(s, w.r0 + i, w.r1 + i, w.r2 + i, w.r3 + i, xi);
-        }
-      }
+      const int nk = K - k;
+      const double *w = W + (ptrdiff_t)k * LANES;
+      double *u = U + (ptrdiff_t)ldu * k + from;
+      const quad s = k > 0 || packed ? add_instances(n, pack, LANES, w, tile, nk, NULL)
+                                     : add_instances(n, X + from, d, w, tile, nk, pack);
       add_strip(u, s.r0);
       if (nk > 1) add_strip(u + ldu, s.r1);
       if (nk > 2) add_strip(u + (ptrdiff_t)2 * ldu, s.r2);

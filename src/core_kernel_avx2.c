@@ -12,11 +12,11 @@ typedef __m256d V;
 INLINE V load(const double *p) { return _mm256_loadu_pd(p); }
 INLINE void store(double *p, V x) { _mm256_storeu_pd(p, x); }
 INLINE V splat(double x) { return _mm256_set1_pd(x); }
-INLINE V coefficient(const double *h) { return splat(*h); }
 INLINE V held(V x) { return x; }
 INLINE V lower(V x, V y) { return _mm256_min_pd(x, y); }
 INLINE V higher(V x, V y) { return _mm256_max_pd(x, y); }
 INLINE V multiply_add(V s, V x, V y) { return _mm256_fmadd_pd(x, y, s); }
+INLINE V add_multiple(V s, const double *h, int r, V x) { return multiply_add(s, splat(h[r]), x); }
 INLINE void sums_of(V p, V q, V r, V s, double *out) {
   const __m256d pq = _mm256_hadd_pd(p, q), rs = _mm256_hadd_pd(r, s);
   _mm256_storeu_pd(

@@ -12,7 +12,6 @@ typedef __m512d V;
 INLINE V load(const double *p) { return _mm512_loadu_pd(p); }
 INLINE void store(double *p, V x) { _mm512_storeu_pd(p, x); }
 INLINE V splat(double x) { return _mm512_set1_pd(x); }
-INLINE V coefficient(const double *h) { return splat(*h); }
 /* Otherwise compilers load it once for each product. */
 INLINE V held(V x) {
   __asm__("" : "+v"(x));
@@ -21,6 +20,7 @@ INLINE V held(V x) {
 INLINE V lower(V x, V y) { return _mm512_min_pd(x, y); }
 INLINE V higher(V x, V y) { return _mm512_max_pd(x, y); }
 INLINE V multiply_add(V s, V x, V y) { return _mm512_fmadd_pd(x, y, s); }
+INLINE V add_multiple(V s, const double *h, int r, V x) { return multiply_add(s, splat(h[r]), x); }
 INLINE __m256d halves(V x) {
   return _mm256_add_pd(_mm512_castpd512_pd256(x), _mm512_extractf64x4_pd(x, 1));
 }

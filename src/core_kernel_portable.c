@@ -2,6 +2,7 @@
  * of SSE2 on x86-64. */
 #include "core.h"
 
+/* SSE2 has no register left to spread a coefficient over: a panel holds each twice. */
 enum { VEC = 2, PANEL = 4, COPIES = 2 };
 typedef double V __attribute__((vector_size(8 * VEC), may_alias));
 typedef double unaligned __attribute__((vector_size(8 * VEC), aligned(8), may_alias));
@@ -11,10 +12,9 @@ typedef double unaligned __attribute__((vector_size(8 * VEC), aligned(8), may_al
 INLINE V load(const double *p) { return *(const unaligned *)p; }
 INLINE void store(double *p, V x) { *(unaligned *)p = x; }
 INLINE V splat(double x) { return (V){x, x}; }
-/* SSE2 has no register left to spread a number over: the panel holds it twice. */
-INLINE V coefficient(const double *h) { return *(const V *)h; }
 INLINE V held(V x) { return x; }
 INLINE V multiply_add(V s, V x, V y) { return s + x * y; }
+INLINE V add_multiple(V s, const double *h, int r, V x) { return multiply_add(s, splat(h[r]), x); }
 #ifdef __SSE2__
 #include <emmintrin.h>
 INLINE V lower(V x, V y) { return _mm_min_pd(x, y); }
