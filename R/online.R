@@ -68,7 +68,7 @@ online_fit <- function(b, scale, start, spec, report, call) {
   instances <- part_reader(b, scale, spec$normalize)
   read <- function(label, place) c(instances(label, place), list(
     weight = spec$weight[place], prior = if (label == "positive") spec$prior[place]))
-  on.exit(shard_cache$parts <- NULL)
+  on.exit(shard_cache$parts <- shard_cache$known <- NULL)
   final <- NULL
   sums <- last <- taken <- list()
   k <- 0
@@ -90,7 +90,7 @@ online_fit <- function(b, scale, start, spec, report, call) {
     label <- if (target) "positive" else "negative"
     from <- last[[label]]
     found <- .Call(ffi_dlfumi_worst, from$x, from$scale, length(from$p_next), target, D,
-                   from$codes, from$p_next, as.integer(taken[[label]]), par)
+                   from$codes, from$p_next, as.integer(taken[[label]]), par, NULL)
     if (found$worst == 0) return(NULL)
     taken[[label]] <<- c(taken[[label]], found$worst)
     from$x[, found$worst]
@@ -140,7 +140,7 @@ visit <- function(read, which, p, D, par) {
     out <- list(codes = matrix(0, ncol(D), length(place)), p_next = p)
     for (time in seq_len(if (length(p)) 2 else 1)) {
       out <- .Call(ffi_dlfumi_pass, got$x, got$scale, length(p), "paper", D, out$codes, out$p_next,
-                   par, got$weight, got$prior)
+                   par, got$weight, got$prior, NULL)
       check_status(out$status)
     }
     c(out, got, list(place = place))

@@ -153,6 +153,7 @@ map_shards <- function(shards, f, args = list(), call = rlang::caller_env()) {
   results <- vector("list", workers)
   keep <- function(i, result) results[[i]] <<- result
   if (workers == 1 && n > 1) on.exit(shard_cache$parts <- NULL)
+  if (is.null(args$fit)) on.exit(shard_cache$known <- NULL, add = TRUE)
   run <- if (workers > 1) run_on_workers else run_in_turn
   run(tasks, seq_along(tasks), run_shards, keep, call)
   unlist(results, recursive = FALSE)
@@ -168,19 +169,39 @@ shard_cache <- new.env(parent = emptyenv())
 
 load_shard <- function(task, j) {
   name <- paste(task$key, task$numbers[j])
+  if (!identical(shard_cache$key, task$key)) shard_cache$known <- NULL
+  shard_cache$key <- task$key
   if (is.null(shard_cache$parts[[name]])) {
     shard_cache$parts <- utils::tail(shard_cache$parts, task$keep - 1)
     b <- task$load[[j]]()
     if (!inherits(b, "bags"))
       stop_fumi("`x` must hold parts that are bags, but part ", task$numbers[j], " is ",
                 describe(b), ".", class = "type", call = NULL)
-    b$unit <- instance_scale(b$x, "unit")
+    b$name <- name
     shard_cache$parts <- c(shard_cache$parts, stats::setNames(list(b), name))
   }
   shard_cache$parts[[name]]
 }
 
-shard_scale <- function(b, normalize) if (normalize == "unit") b$unit else rep(1, ncol(b$x))
+# What is computed of a part once, though it may be read again for each pass.
+known_of <- function(b, what, compute) {
+  if (is.null(shard_cache$known[[b$name]][[what]])) shard_cache$known[[b$name]][[what]] <- compute
+  shard_cache$known[[b$name]][[what]]
+}
+
+shard_scale <- function(b, normalize) {
+  if (normalize == "unit") known_of(b, "unit", instance_scale(b$x, "unit")) else rep(1, ncol(b$x))
+}
+
+# Squared norms of the scaled instances.
+shard_norms <- function(b, normalize) {
+  compute <- function() {
+    out <- .Call(ffi_squared_norms, b$x, shard_scale(b, normalize), simd())
+    check_status(out$status)
+    out$norm2
+  }
+  known_of(b, paste("norms", normalize), compute())
+}
 
 # Codes and p of a part after iteration `it`; those of the last two are kept, because an interrupted
 # iteration is taken back.
@@ -280,7 +301,8 @@ shard_pass <- function(b, i, args) {
   if (is.null(state$codes)) state$codes <- start_codes(b, scale, args, args$D, NULL)
   if (is.null(state$p_next)) state$p_next <- numeric(b$n_positive)
   out <- .Call(ffi_dlfumi_pass, b$x, scale, b$n_positive, args$kind, args$D, state$codes,
-               state$p_next, par_here(args$par), state$weight, state$prior)
+               state$p_next, par_here(args$par), state$weight, state$prior,
+               shard_norms(b, args$normalize))
   check_status(out$status)
   if (out$status == "ok" && args$kind != "objective")
     put_state(args, i, args$it, c(out[c("codes", "p", "p_next")], state[c("weight", "prior")]))
@@ -297,7 +319,8 @@ par_here <- function(par) {
 shard_worst <- function(b, i, args) {
   state <- need_state(args, i, args$it)
   found <- .Call(ffi_dlfumi_worst, b$x, shard_scale(b, args$normalize), b$n_positive, args$target,
-                 args$D, state$codes, state$p_next, args$taken[[i]], par_here(args$par))
+                 args$D, state$codes, state$p_next, args$taken[[i]], par_here(args$par),
+                 shard_norms(b, args$normalize))
   check_status(found$status)
   if (found$worst > 0) found$x <- b$x[, found$worst]
   found

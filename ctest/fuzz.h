@@ -74,7 +74,7 @@ static fumi_data data(bytes *b, int least_pos, int least_neg) {
   double *X = values(b, (ptrdiff_t)d * N), *scale = filled(N, 1);
   if (unit) fumi_unit_scale(d, N, X, scale);
   HOLDS(all_finite(scale, N));
-  return (fumi_data){d, N, N_pos, X, scale};
+  return (fumi_data){d, N, N_pos, X, scale, NULL};
 }
 
 static double *weights(bytes *b, int n) {

@@ -155,7 +155,7 @@ static inline fumi_data random_data(int d, int N_pos, int N_neg) {
   const int N = N_pos + N_neg;
   double *X = random_doubles((ptrdiff_t)d * N), *scale = doubles(N);
   for (int i = 0; i < N; i++) scale[i] = (.5 + uniform()) / (1 + norm(d, fumi_col(X, d, i)));
-  return (fumi_data){d, N, N_pos, X, scale};
+  return (fumi_data){d, N, N_pos, X, scale, NULL};
 }
 
 /* entry r of the instance i as the core sees it */

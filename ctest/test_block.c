@@ -229,7 +229,7 @@ static void test_residuals_of_good_codes(void) {
           X[r + d * i] *= noise;
           for (int k = 0; k < K; k++) X[r + d * i] += A[k + K * i] * D[r + d * k];
         }
-      const fumi_data x = {d, N, 0, X, filled(N, 1)};
+      const fumi_data x = {d, N, 0, X, filled(N, 1), NULL};
       CHECK_NEAR(worst_residual(&x, K, 0, D, A, simd), 0, fmax(1e-11, 1e-15 / noise));
       arena_release();
     }

@@ -62,7 +62,7 @@ static void test_zero_instance(void) {
   const int d = 6, N = 20;
   double *X = random_doubles(d * N);
   for (int r = 0; r < d; r++) X[r + d * 3] = X[r + d * 15] = 0;
-  const fumi_data x = {d, N, 0, X, filled(N, 1)};
+  const fumi_data x = {d, N, 0, X, filled(N, 1), NULL};
   check_confidence(&x, 2, 3, 0, 0, 0);
   check_confidence(&x, 2, 3, 1, 5, 0);
   arena_release();

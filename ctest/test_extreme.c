@@ -168,7 +168,7 @@ static void check_kind(const kind *k, int unit) {
   double *X = k->make(), *scale = filled(N, 1);
   recorder r = {0};
   const fumi_host host = silent_host(&r);
-  const fumi_data x = {d, N, N_POS, X, scale};
+  const fumi_data x = {d, N, N_POS, X, scale, NULL};
   char name[80];
   snprintf(name, sizeof name, "%s%s", k->name, unit ? ", unit norm" : "");
   mu_test = name;
@@ -194,7 +194,7 @@ static void test_overflow(void) {
   const double sizes[] = {1e160, 1e200, 1.7e308};
   for (int j = 0; j < 3; j++)
     for (int variant = DLFUMI_PAPER; variant <= DLFUMI_EXACT; variant++) {
-      const fumi_data x = {d, N, N_POS, scaled_instances(sizes[j]), filled(N, 1)};
+      const fumi_data x = {d, N, N_POS, scaled_instances(sizes[j]), filled(N, 1), NULL};
       dlfumi_param par = default_param(T, M);
       recorder r = {0};
       const fumi_host host = silent_host(&r);

@@ -53,7 +53,7 @@ static fumi_data blobs(int d, int M, int size, double *centre) {
     for (int r = 0; r < d; r++)
       X[r + d * i] = (centre[r + d * (i % M)] + .01 * symmetric()) / scale[i];
   }
-  return (fumi_data){d, N, 0, X, scale};
+  return (fumi_data){d, N, 0, X, scale, NULL};
 }
 
 static void test_separated_clusters(void) {
@@ -77,7 +77,7 @@ static void test_several_iterations(void) {
   const int N = 40;
   double *X = doubles(N), u[] = {0, 0};
   for (int i = 0; i < N; i++) X[i] = i < 4 ? i : i + 1;
-  const fumi_data x = {1, N, 0, X, filled(N, 1)};
+  const fumi_data x = {1, N, 0, X, filled(N, 1), NULL};
   const clusters c = run_kmeans(&x, 2, u, 1);
   const double low = fmin(c.C[0], c.C[1]), high = fmax(c.C[0], c.C[1]);
   CHECK(c.status == FUMI_OK);
@@ -91,7 +91,7 @@ static void test_fewer_distinct_instances(void) {
   for (int i = distinct; i < N; i++) memcpy(X + d * i, X + d * (i % distinct), sizeof(double) * d);
   for (int simd = 0; simd <= 2; simd++)
     for (int M = 1; M <= 7; M++) {
-      const fumi_data x = {d, N, 0, X, filled(N, 1 / uniform())};
+      const fumi_data x = {d, N, 0, X, filled(N, 1 / uniform()), NULL};
       const clusters c = run_kmeans(&x, M, draws(M), simd);
       CHECK(c.status == FUMI_OK);
       CHECK(c.n_distinct == (M < distinct ? M : distinct));

@@ -6,7 +6,7 @@
 static fumi_data part_of(const fumi_data *x, int from, int end) {
   const int last = end < x->N_pos ? end : x->N_pos;
   return (fumi_data){x->d, end - from, last > from ? last - from : 0, fumi_ccol(x->X, x->d, from),
-                     x->scale + from};
+                     x->scale + from, x->norm2 ? x->norm2 + from : NULL};
 }
 
 static dlfumi_part room_for(const problem *q, int from, int end, const double *p_next) {
@@ -53,6 +53,33 @@ static void test_parts(void) {
     check_parts(random_problem((shape){11, 2, 3, 22, 18}), (dlfumi_pass_kind)kind);
     arena_release();
   }
+}
+
+/* Norms that come with the instances are those that a pass uses: it computes none. */
+static void test_norms_given(void) {
+  problem q = random_problem((shape){11, 2, 3, 22, 18});
+  recorder r = {0};
+  const fumi_host host = host_of(&r);
+  double *norm2 = filled(q.x.N, 0);
+  dlfumi_part part = room_for(&q, 0, q.x.N, q.s.p), same = room_for(&q, 0, q.x.N, q.s.p);
+  dlfumi_sums sums, sums_same;
+  CHECK(fumi_squared_norms(&q.x, 0, norm2, &host) == FUMI_OK);
+  for (int i = 0; i < q.x.N; i++) {
+    const double *x = q.x.X + (ptrdiff_t)q.x.d * i;
+    double sum = 0;
+    for (int l = 0; l < q.x.d; l++) sum += x[l] * x[l];
+    CHECK_NEAR(norm2[i], q.x.scale[i] * q.x.scale[i] * sum, 1e-12);
+  }
+  fumi_data known = q.x;
+  known.norm2 = norm2;
+  CHECK(dlfumi_pass(&q.x, &q.par, PASS_PAPER, q.s.D, &part, &sums, &host) == FUMI_OK);
+  CHECK(dlfumi_pass(&known, &q.par, PASS_PAPER, q.s.D, &same, &sums_same, &host) == FUMI_OK);
+  CHECK(sums.energy == sums_same.energy && sums.reconstruction == sums_same.reconstruction);
+  CHECK(worst_difference(part.A, same.A, (ptrdiff_t)q.par.K * q.x.N) == 0);
+  for (int i = 0; i < q.x.N; i++) norm2[i] *= 4;
+  CHECK(dlfumi_pass(&known, &q.par, PASS_PAPER, q.s.D, &same, &sums_same, &host) == FUMI_OK);
+  CHECK_NEAR(sums_same.energy, 4 * sums.energy, 1e-9);
+  arena_release();
 }
 
 /* of the instances not taken; taken ones in order of their residuals */
@@ -105,6 +132,7 @@ static void test_steps_of_a_fit(void) {
 
 int main(void) {
   RUN(test_parts);
+  RUN(test_norms_given);
   RUN(test_worst);
   RUN(test_steps_of_a_fit);
   return mu_report();

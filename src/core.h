@@ -46,6 +46,7 @@ typedef enum {
 typedef struct {
   int d, N, N_pos;
   const double *X, *scale;
+  const double *norm2; /* their squared norms; NULL: they are computed where they are needed */
 } fumi_data;
 
 static inline double *fumi_col(double *A, int nrow, int j) { return A + (ptrdiff_t)nrow * j; }
@@ -151,7 +152,7 @@ typedef struct {
   const fumi_data *x;
   const fumi_kernel *kernel;
   const double *D, *G; /* d x K, and its Gram matrix D'D */
-  double *norm2;       /* squared norm of each scaled instance */
+  const double *norm2; /* squared norm of each scaled instance */
   int K, k0;           /* the block uses atoms k0..K-1 */
   int first, n, tiles; /* instances first .. first + n - 1 */
   double *B, *A, *W;   /* tiles of K - k0 rows: D'x, codes, weighted codes */
@@ -176,6 +177,8 @@ void fumi_block_residual(const fumi_block *b, int from, double *r);
 void fumi_block_distance(const fumi_block *b, int first, int n, const double *c, double *r);
 double fumi_norm(int d, const double *x); /* ||x||, safe from overflow */
 void fumi_unit_scale(int d, int N, const double *X, double *scale);
+/* ||x_i||^2 of the scaled instances, for the norm2 of x */
+fumi_status fumi_squared_norms(const fumi_data *x, int simd, double *norm2, const fumi_host *host);
 /* sum (d) of the n scaled instances `which` */
 void fumi_sum_columns(const fumi_data *x, int n, const int *which, double *sum);
 /* A (K x N) in place: column i goes to order[i], entry k of it is sign[k] times the old row[k] */

@@ -41,26 +41,36 @@ void fumi_block_distance(const fumi_block *b, int first, int n, const double *c,
 }
 
 /* The slow way only where a sum of squares is out of range. */
-static void squared_norms(const fumi_block *b) {
+static void squared_norms(const fumi_block *b, double *norm2) {
   const fumi_data *x = b->x;
   const int nb = fumi_block_size(x->d);
   for (int j = 0; j < fumi_n_blocks(x->d, x->N); j++) {
     const int first = j * nb, n = x->N - first < nb ? x->N - first : nb;
-    double *norm2 = b->norm2 + first;
-    fumi_block_distance(b, first, n, NULL, norm2);
-    for (int i = 0; i < n; i++) {
+    fumi_block_distance(b, first, n, NULL, norm2 + first);
+    for (int i = first; i < first + n; i++) {
       if (norm2[i] > 1e-200 && norm2[i] < 1e200) continue;
-      const double norm = x->scale[first + i] * fumi_norm(x->d, fumi_ccol(x->X, x->d, first + i));
+      const double norm = x->scale[i] * fumi_norm(x->d, fumi_ccol(x->X, x->d, i));
       norm2[i] = norm * norm;
     }
   }
 }
 
+fumi_status fumi_squared_norms(const fumi_data *x, int simd, double *norm2, const fumi_host *host) {
+  fumi_block b = {.x = x, .kernel = fumi_choose_kernel(simd), .K = 1};
+  if (take_buffers(&b, host) != FUMI_OK) return FUMI_ENOMEM;
+  squared_norms(&b, norm2);
+  return FUMI_OK;
+}
+
 fumi_status fumi_block_init(fumi_block *b, const fumi_data *x, const fumi_kernel *kernel, int K,
                             const fumi_host *host) {
-  *b = (fumi_block){.x = x, .kernel = kernel, .K = K, .norm2 = fumi_doubles(host, x->N)};
-  if (!b->norm2 || take_buffers(b, host) != FUMI_OK) return FUMI_ENOMEM;
-  squared_norms(b);
+  *b = (fumi_block){.x = x, .kernel = kernel, .K = K, .norm2 = x->norm2};
+  if (take_buffers(b, host) != FUMI_OK) return FUMI_ENOMEM;
+  if (b->norm2) return FUMI_OK;
+  double *norm2 = fumi_doubles(host, x->N);
+  if (!norm2) return FUMI_ENOMEM;
+  squared_norms(b, norm2);
+  b->norm2 = norm2;
   return FUMI_OK;
 }
 

@@ -102,7 +102,7 @@ const int *r_bags(SEXP bag, int N, int n_bags) {
 fumi_data r_instances(SEXP X, SEXP scale) {
   const double *x = r_matrix(X, R_ANY, R_ANY, "X");
   const int d = Rf_nrows(X), N = Rf_ncols(X);
-  return (fumi_data){d, N, 0, x, r_doubles(scale, N, "scale")};
+  return (fumi_data){.d = d, .N = N, .X = x, .scale = r_doubles(scale, N, "scale")};
 }
 
 fumi_data r_data(SEXP X, SEXP scale, SEXP n_positive) {

@@ -94,10 +94,16 @@ SEXP ffi_dlfumi_carried(SEXP A, SEXP p, SEXP n_target, SEXP psi, SEXP weight) {
   return r_end_only(&r);
 }
 
-/* One pass over a part of the instances. p: for this pass; out: of it, and for the next one. */
+static fumi_data with_norms(fumi_data x, SEXP norm2) {
+  x.norm2 = r_doubles_or_null(norm2, x.N, "norm2");
+  return x;
+}
+
+/* One pass over a part of the instances. p: for this pass; out: of it, and for the next one; norm2:
+ * squared norms of the scaled instances, or NULL. */
 SEXP ffi_dlfumi_pass(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D, SEXP A, SEXP p,
-                     SEXP par, SEXP weight, SEXP prior) {
-  const fumi_data x = r_data(X, scale, n_positive);
+                     SEXP par, SEXP weight, SEXP prior, SEXP norm2) {
+  const fumi_data x = with_norms(r_data(X, scale, n_positive), norm2);
   const int K = r_columns(D, "D");
   const dlfumi_pass_kind which = (dlfumi_pass_kind)r_choice(kind, r_pass_kinds, "kind");
   const dlfumi_param param = weighted_param(par, K, &x, weight, prior);
@@ -127,8 +133,8 @@ SEXP ffi_dlfumi_pass(SEXP X, SEXP scale, SEXP n_positive, SEXP kind, SEXP D, SEX
 
 /* taken, and the value `worst`: columns of X from 1 on; 0: there is none */
 SEXP ffi_dlfumi_worst(SEXP X, SEXP scale, SEXP n_positive, SEXP target, SEXP D, SEXP A, SEXP p,
-                      SEXP taken, SEXP par) {
-  const fumi_data x = r_data(X, scale, n_positive);
+                      SEXP taken, SEXP par, SEXP norm2) {
+  const fumi_data x = with_norms(r_data(X, scale, n_positive), norm2);
   const int K = r_columns(D, "D"), n_taken = r_length(taken, "taken");
   const int *columns = r_index(taken, n_taken, x.N, "taken"), of_target = r_flag(target, "target");
   const double *atoms = r_matrix(D, x.d, K, "D");

@@ -16,10 +16,10 @@
   entry(ffi_dlfumi_confidence, 4)  \
   entry(ffi_dlfumi_fit, 9)         \
   entry(ffi_dlfumi_fit_kept, 5)    \
-  entry(ffi_dlfumi_pass, 10)       \
+  entry(ffi_dlfumi_pass, 11)       \
   entry(ffi_dlfumi_start_codes, 5) \
   entry(ffi_dlfumi_step, 11)       \
-  entry(ffi_dlfumi_worst, 9)       \
+  entry(ffi_dlfumi_worst, 10)      \
   entry(ffi_dmil_code, 7)          \
   entry(ffi_dmil_fit, 7)           \
   entry(ffi_dmil_step, 7)          \
@@ -29,6 +29,7 @@
   entry(ffi_mihe_evaluate, 7)      \
   entry(ffi_mihe_fit, 8)           \
   entry(ffi_n_cores, 0)            \
+  entry(ffi_squared_norms, 3)      \
   entry(ffi_sum_columns, 3)        \
   entry(ffi_take, 2)               \
   entry(ffi_unit_scale, 1)

@@ -16,6 +16,17 @@ SEXP ffi_unit_scale(SEXP X) {
   return r_end_only(&r);
 }
 
+/* of the scaled instances */
+SEXP ffi_squared_norms(SEXP X, SEXP scale, SEXP simd) {
+  const fumi_data x = r_instances(X, scale);
+  const int most = r_integer(simd, 0, INT_MAX, "simd");
+  r_entry r;
+  r_begin(&r, R_NilValue);
+  double *norm2 = r_put_doubles(&r, "norm2", x.N);
+  r_put_status(&r, fumi_squared_norms(&x, most, norm2, &r.host));
+  return r_end(&r);
+}
+
 /* which: columns, from 1 on */
 SEXP ffi_sum_columns(SEXP X, SEXP scale, SEXP which) {
   const fumi_data x = r_instances(X, scale);
@@ -31,7 +42,10 @@ SEXP ffi_sum_columns(SEXP X, SEXP scale, SEXP which) {
 SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP par) {
   const fumi_data all = r_data(X, scale, n_positive);
   const int skip = r_integer(n_positive, 0, all.N - 1, "n_positive");
-  const fumi_data x = {all.d, all.N - skip, 0, fumi_ccol(all.X, all.d, skip), all.scale + skip};
+  const fumi_data x = {.d = all.d,
+                       .N = all.N - skip,
+                       .X = fumi_ccol(all.X, all.d, skip),
+                       .scale = all.scale + skip};
   const int M = r_length(draws, "draws"), max_iter = r_par_integer(par, "max_iter", 0, INT_MAX);
   const int simd = r_par_integer(par, "simd", 0, INT_MAX);
   const int threads = r_par_integer(par, "threads", 1, INT_MAX);

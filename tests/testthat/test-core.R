@@ -342,7 +342,7 @@ entry_calls <- function() {
                power = 5, rho = .8,
                lambda = .01, alpha = .01, step = .001, tol = 0, simd = 1L, threads = 1L)
   quiet <- function(it, objective) NULL
-  pass <- function(kind, D) .Call(ffi_dlfumi_pass, x, s, 10L, kind, D, a(), p, par, NULL, NULL)
+  pass <- function(kind, D) .Call(ffi_dlfumi_pass, x, s, 10L, kind, D, a(), p, par, NULL, NULL, NULL)
   worst <- function(target, D) x[, 2]
   list(ffi_arrange = list(a(), 4:1, rep(1, 4), 20:1, letters[1:4]),
        ffi_code = list(x, s, d, coding[c("lambda", "steps", "nonneg", "simd", "threads")]),
@@ -355,10 +355,10 @@ entry_calls <- function() {
        ffi_dlfumi_confidence = list(x, s, d, coding),
        ffi_dlfumi_fit = list(x, s, 10L, d, a(), par, s, p, quiet),
        ffi_dlfumi_fit_kept = list(d, par, quiet, pass, worst),
-       ffi_dlfumi_pass = list(x, s, 10L, "paper", d, a(), p, par, s, p),
+       ffi_dlfumi_pass = list(x, s, 10L, "paper", d, a(), p, par, s, p, s),
        ffi_dlfumi_start_codes = list(x, s, 10L, d, coding[c("n_target", "simd", "threads")]),
        ffi_dlfumi_step = list(x, s, 10L, "objective", d, d, a(), p, par, s, p),
-       ffi_dlfumi_worst = list(x, s, 10L, TRUE, d, a(), p, 2:3, par),
+       ffi_dlfumi_worst = list(x, s, 10L, TRUE, d, a(), p, 2:3, par, s),
        ffi_dmil_code = list(x, s, d, crossprod(d), s, .05, 1L),
        ffi_dmil_fit = list(x, s, bag, c(TRUE, TRUE, FALSE, FALSE), d, dmil, quiet),
        ffi_dmil_step = list(x, s, bag, c(TRUE, TRUE, FALSE, FALSE), d, a(), dmil),
@@ -368,6 +368,7 @@ entry_calls <- function() {
        ffi_mihe_evaluate = list(x, s, 10L, bag[1:10], 2L, d, mihe),
        ffi_mihe_fit = list(x, s, 10L, bag[1:10], 2L, d, mihe, quiet),
        ffi_n_cores = list(),
+       ffi_squared_norms = list(x, s, 1L),
        ffi_sum_columns = list(x, s, 3:1),
        ffi_take = list(list(a = 1, b = 2), "b"),
        ffi_unit_scale = list(x))
