@@ -21,9 +21,10 @@ run <- list(
     gamma = gamma,
     init = start, control = fumi::dlfumi_control(max_iter = n_iter[["core"]], tol = 0),
     progress = FALSE))$objective$objective)
-run$avx2 <- run$portable <- run$threads <- run$reference <- run$core
+run$avx2 <- run$portable <- run$threads <- run$threads8 <- run$reference <- run$core
 if (asked[1] %in% c("portable", "avx2")) options(fumi.simd = asked[1])
 if (asked[1] == "threads") options(fumi.threads = 2)
+if (asked[1] == "threads8") options(fumi.threads = 8)
 
 # Share of the samples of a profile that are neither in .Call() nor in a function that calls it:
 # compiled code counts for that function.

@@ -2,7 +2,7 @@
  *
  *   operations <kernel: 0 is the portable one> <operation> <times>
  *
- * prints nothing. Sizes are those of a block of the problem `usps`. */
+ * prints nothing. Sizes are those of the problem `usps`: some tiles of a block. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < N; i++) all[i] = i;
 
   for (int times = atoi(argv[3]); times > 0; times--)
-    if (!strcmp(asked, "project")) k->project(D, N, K, X, scale, dictionary, B, K);
+    if (!strcmp(asked, "project")) k->project(D, 24, K, X, scale, dictionary, B, K);
     else if (!strcmp(asked, "ista"))
       for (int t = 0; t < 2; t++) k->ista(K, STEPS, H, .1, B + t * tile, threshold, A + t * tile, spare);
     else if (!strcmp(asked, "ista_positive"))
@@ -38,9 +38,9 @@ int main(int argc, char **argv) {
         k->ista_positive(T, M, STEPS, H, Ht, .1, B + t * tile, r, threshold, A + t * tile, spare);
     else if (!strcmp(asked, "quadratic"))
       for (int t = 0; t < tiles; t++) k->quadratic(K, G, K, scale, A + t * tile, B + t * tile, r, size);
-    else if (!strcmp(asked, "residual")) k->residual(D, N, all, K, X, scale, dictionary, A, K, r, pack);
+    else if (!strcmp(asked, "residual")) k->residual(D, 8, all, K, X, scale, dictionary, A, K, r, pack);
     else if (!strcmp(asked, "inner")) k->inner(D, K, K, dictionary, dictionary, G, K);
-    else if (!strcmp(asked, "accumulate")) k->accumulate(D, N, K, X, W, K, U, ldu, pack);
+    else if (!strcmp(asked, "accumulate")) k->accumulate(D, 24, K, X, W, K, U, ldu, pack);
     else if (!strcmp(asked, "gram")) k->gram(tiles, K, A, W, K, G, K);
     else if (!strcmp(asked, "correlate")) k->correlate(D, K, all, scale, X, D, U, U + ldu);
     else if (!strcmp(asked, "peak")) r[0] = k->peak(N, r);

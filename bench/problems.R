@@ -61,10 +61,10 @@ flops <- function(d, n_positive, n_negative, n_target, n_background) {
 # The core alone: `n_iter` iterations from the start, with the options as they are. `scale` brings
 # instances to norm 1, which is done before the clock runs, for all contenders but the whole call
 # of dlfumi().
-run_core <- function(problem, n_iter, scale) {
+run_core <- function(problem, n_iter, scale,
+                     control = fumi::dlfumi_control(max_iter = n_iter, tol = 0)) {
   spec <- c(problem[c("n_target", "beta", "gamma")],
-            list(lambda = lambda, psi = 1,
-                 control = fumi::dlfumi_control(max_iter = n_iter, tol = 0)))
+            list(lambda = lambda, psi = 1, control = control))
   own <- function() list(dictionary = problem$start$dictionary, codes = problem$start$codes + 0)
   fumi:::dlfumi_run(problem$bags, scale, own, spec, NULL, NULL)$objective$objective
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env Rscript
-# Rscript bench/run.R [iteration] [coder] [memory] [growth]      all but the last by default
+# Rscript bench/run.R [iteration] [threads] [acceleration] [coder] [memory] [growth]
+# all but the last by default
 # README.md says what is measured and how it is kept fair.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
@@ -8,7 +9,7 @@ source(file.path(dirname(bench), "tools", "setup.R"), chdir = TRUE)
 source(file.path(bench, "problems.R"))
 rounds <- 5
 contenders <- c("vectorised", "core", "dlfumi", "avx2", "portable", "reference", "threads")
-parts <- c("iteration", "coder", "memory", "growth")
+parts <- c("iteration", "threads", "acceleration", "coder", "memory", "growth")
 
 # ---- the machine ------------------------------------------------------------------
 
@@ -108,6 +109,51 @@ compare <- function(runs, name, gflops) {
     row.names = NULL)[-1, ]
 }
 
+# ---- what threads cost ------------------------------------------------------------------
+
+# Processor time of an iteration when 2 and 8 threads are asked for, over that of one: threads that
+# wait must not cost any. The least of some rounds.
+threads <- function(here, gflops) {
+  rows <- do.call(rbind, lapply(names(problems), function(name) {
+    asked <- c("core", "threads", "threads8")
+    ms <- vapply(1:2, function(round) vapply(asked, function(contender)
+      compete(contender, name)$cpu, 0), numeric(3))
+    least <- apply(ms, 1, min)
+    data.frame(problem = name, threads = c(2, 8), ms = least[-1], ratio = least[-1] / least[1],
+               goal = 1.3, row.names = NULL)
+  }))
+  print(rows, digits = 3, row.names = FALSE)
+  append_csv(cbind(here, rows), "threads")
+}
+
+# ---- acceleration -----------------------------------------------------------------------
+
+# "exact" from the same start, plain and accelerated: iterations and processor time to within 1e-4
+# of the best objective of both, NA if a fit does not come so near in its iterations.
+acceleration <- function(here, gflops) {
+  n_iter <- c(usps = 2600, ar = 1500)
+  rows <- do.call(rbind, lapply(names(n_iter), function(name) {
+    timed(paste("acceleration,", name),
+          fits <- lapply(c(FALSE, TRUE), settle, name, n_iter[[name]]))
+    best <- min(unlist(lapply(fits, `[[`, "path")))
+    near <- vapply(fits, function(fit) which(fit$path <= best * (1 + 1e-4))[1], 0L)
+    seconds <- near * vapply(fits, `[[`, 0, "seconds") / n_iter[[name]]
+    data.frame(problem = name, max_iter = n_iter[[name]], accelerate = c(FALSE, TRUE),
+               iterations = near, seconds = seconds, gap = vapply(fits, function(fit)
+                 utils::tail(fit$path, 1) / best - 1, 0), ratio = c(NA, seconds[1] / seconds[2]))
+  }))
+  print(rows, digits = 3, row.names = FALSE)
+  append_csv(cbind(here, rows), "acceleration")
+}
+
+settle <- function(accelerate, name, n_iter) {
+  problem <- make_problem(name)
+  control <- fumi::dlfumi_control("exact", max_iter = n_iter, tol = 0, accelerate = accelerate)
+  scale <- fumi:::instance_scale(problem$bags$x, "unit")
+  seconds <- sum(system.time(path <- run_core(problem, n_iter, scale, control))[1:2])
+  list(path = path, seconds = seconds)
+}
+
 # ---- how the cost grows -----------------------------------------------------------------
 
 # Milliseconds of the core as c1 (4 d K N) + c2 (100 K^2 N): products with X, and inner steps.
@@ -193,4 +239,4 @@ main <- function(asked) {
 }
 
 asked <- commandArgs(TRUE)
-main(if (length(asked)) asked else parts[1:3])
+main(if (length(asked)) asked else setdiff(parts, "growth"))

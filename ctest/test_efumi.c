@@ -1,4 +1,7 @@
 /* Proportions of e-FUMI against the conditions of their optimum. */
+#include <limits.h>
+#include <stdint.h>
+
 #include "problem.h"
 
 enum { D = 9, N = 40 };
@@ -74,9 +77,21 @@ static void test_mixture(void) {
   arena_release();
 }
 
+/* Columns of matrices with more entries than an int counts. Only the place is computed: nothing is
+ * read there. */
+static void test_large_matrices(void) {
+  if (sizeof(ptrdiff_t) < 8) return;
+  double one = 0, *A = &one;
+  const uintptr_t entry = sizeof(double), at = (uintptr_t)A;
+  CHECK((uintptr_t)fumi_col(A, 7, 600000000) - at == entry * 4200000000u);
+  CHECK((uintptr_t)fumi_ccol(A, 50000, 50000) - at == entry * 2500000000u);
+  CHECK((uintptr_t)fumi_ccol(A, 1, INT_MAX) - at == entry * (uintptr_t)INT_MAX);
+}
+
 int main(void) {
   RUN(test_random);
   RUN(test_dependent);
   RUN(test_mixture);
+  RUN(test_large_matrices);
   return mu_report();
 }

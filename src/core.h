@@ -77,7 +77,7 @@ typedef struct {
   int now;
 } fumi_stop;
 int fumi_stopped(const fumi_stop *stop);
-int fumi_ask(fumi_stop *stop); /* on the calling thread only */
+int fumi_ask(fumi_stop *stop);             /* on the calling thread only */
 fumi_host fumi_stop_host(fumi_stop *stop); /* to poll, for fumi_each_block() */
 
 /* ---- core_kernel.c: the arithmetic on blocks of instances ------------------
@@ -121,8 +121,8 @@ typedef struct {
 
 enum { FUMI_MAX_LANES = 24, FUMI_MAX_BLOCK = 96 };
 
-/* gcc for Windows keeps vectors on a stack that it does not align for them: there, Makevars.win asks
- * the assembler for moves that need no alignment, and says so. */
+/* gcc for Windows keeps vectors on a stack that it does not align for them: there, Makevars.win
+ * asks the assembler for moves that need no alignment, and says so. */
 #if defined(__x86_64__) && defined(__GNUC__) && \
     (!defined(_WIN32) || defined(__clang__) || defined(FUMI_UNALIGNED_MOVES))
 #define FUMI_X86
@@ -198,8 +198,9 @@ static inline int fumi_n_blocks(int d, int N) {
 /* `threads`, or as many as there are groups or as OpenMP allows (OMP_NUM_THREADS,
  * OMP_THREAD_LIMIT) */
 int fumi_usable_threads(int threads, int n_blocks);
-/* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the host
- * is not called: it is polled (unless NULL) after some number of blocks, of `work` flops each. */
+/* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the
+ * host is not called: it is polled (unless NULL) after some number of blocks, of `work` flops
+ * each. */
 fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task,
                             void *ctx, const fumi_host *host);
 
@@ -296,9 +297,9 @@ fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter
 /* ---- core_anderson.c: acceleration of a fixed point ------------------------------- */
 enum { FUMI_ANDERSON = 5 }; /* differences that it goes by */
 typedef struct {
-  int d, K, n;       /* a point is d x K; n: points since it began */
-  double *dF, *dG;   /* d K x FUMI_ANDERSON */
-  double *f, *g;     /* of the last point */
+  int d, K, n;     /* a point is d x K; n: points since it began */
+  double *dF, *dG; /* d K x FUMI_ANDERSON */
+  double *f, *g;   /* of the last point */
   double *FF, *gamma;
 } fumi_anderson;
 fumi_status fumi_anderson_init(fumi_anderson *a, int d, int K, const fumi_host *host);
@@ -337,7 +338,8 @@ typedef struct {
 fumi_status dlfumi_fit(const fumi_data *x, const dlfumi_param *par, dlfumi_state *s,
                        const fumi_host *host);
 
-/* of each atom, sum_i w_i a_ik^2 and sum_i w_i a_ik (2 x K); w_i as in (4), times p_i for target atoms */
+/* of each atom, sum_i w_i a_ik^2 and sum_i w_i a_ik (2 x K); w_i as in (4), times p_i for target
+ * atoms */
 void dlfumi_carried(const dlfumi_param *par, int N, int N_pos, const double *A, const double *p,
                     double *carried);
 /* Sums over instances, all that the dictionary needs of them. */
@@ -361,8 +363,8 @@ typedef struct {
   /* x: the instance, not asked for since the last pass, that D represents worst; 0: there is none;
    * -1: stop */
   int (*worst)(void *ctx, int target, const double *D, double *x);
-  void (*whole)(void *ctx);                                   /* the iteration is whole; may be NULL */
-  void (*back)(void *ctx); /* codes and p are those of the last whole one; may be NULL */
+  void (*whole)(void *ctx); /* the iteration is whole; may be NULL */
+  void (*back)(void *ctx);  /* codes and p are those of the last whole one; may be NULL */
   void *ctx;
 } dlfumi_keeper;
 
@@ -490,18 +492,19 @@ typedef struct {
 enum { MIHE_TERMS = 4 }; /* objective, positive, background, discrimination */
 
 typedef struct {
-  double *D;      /* in: the start; out: the atoms with the lowest objective */
-  double *last;   /* d x K: those of the last whole iteration */
-  double *trace;  /* MIHE_TERMS x (1 + max_iter), from the start on */
-  double *length; /* K x max_iter: how far each atom moved */
+  double *D;        /* in: the start; out: the atoms with the lowest objective */
+  double *last;     /* d x K: those of the last whole iteration */
+  double *trace;    /* MIHE_TERMS x (1 + max_iter), from the start on */
+  double *length;   /* K x max_iter: how far each atom moved */
   int n_iter, best; /* `best`: the iteration that D is from, 0 for the start */
 } mihe_state;
 
-fumi_status mihe_fit(const fumi_data *x, const mihe_bags *bags, const mihe_param *par, mihe_state *s,
-                     const fumi_host *host);
-/* with the codes A (K x N) and C (M x N) of `par` on D, or of the literal variant's: the objective and
- * its terms, and the gradient by each atom (d x K) with the codes fixed */
-fumi_status mihe_evaluate(const fumi_data *x, const mihe_bags *bags, const mihe_param *par, const double *D,
-                          double *A, double *C, double *terms, double *gradient, const fumi_host *host);
+fumi_status mihe_fit(const fumi_data *x, const mihe_bags *bags, const mihe_param *par,
+                     mihe_state *s, const fumi_host *host);
+/* with the codes A (K x N) and C (M x N) of `par` on D, or of the literal variant's: the objective
+ * and its terms, and the gradient by each atom (d x K) with the codes fixed */
+fumi_status mihe_evaluate(const fumi_data *x, const mihe_bags *bags, const mihe_param *par,
+                          const double *D, double *A, double *C, double *terms, double *gradient,
+                          const fumi_host *host);
 
 #endif

@@ -141,7 +141,8 @@ fumi_status efumi_unmix(int K, int N, int T, const double *G, const double *p, c
     if (status != FUMI_OK) return status;
     double sum = 0;
     for (int k = 0; k < K; k++) sum += w.a[k];
-    for (int k = 0; k < K; k++) A[k + (ptrdiff_t)K * i] = w.a[k] / sum;
+    double *a = fumi_col(A, K, i);
+    for (int k = 0; k < K; k++) a[k] = w.a[k] / sum;
   }
   return FUMI_OK;
 }

@@ -5,7 +5,7 @@
  *   V, VEC             a vector of VEC doubles; load(p) and store(p, x), from and to any address
  *   PANEL              4 or 8: rows of coefficients that the ISTA loops take at once
  *   COPIES             how often a panel holds each coefficient
- *   add_multiple(s, h, r, x): s + h[r] x for a constant r; h[r] and the number beside it may be read
+ *   add_multiple(s, h, r, x): s + h[r] x for a constant r; h[r + 1] may be read too if r is even
  *   splat(x)           a vector of one number
  *   lower(x, y), higher(x, y), multiply_add(s, x, y): elementwise minimum, maximum, s + x y
  *   held(x)            x itself, in a register that is not loaded again
@@ -376,8 +376,8 @@ INLINE four four_on(four f, ptrdiff_t by) {
   return (four){f.r0 + by, f.r1 + by, f.r2 + by, f.r3 + by};
 }
 
-/* The same summed over n instances whose features are `stride` apart, by two; the last tile of codes
- * may have an odd number of them. */
+/* The same summed over n instances whose features are `stride` apart, by two; the last tile of
+ * codes may have an odd number of them. */
 INLINE quad add_instances(int n, const double *x, ptrdiff_t stride, const double *W, ptrdiff_t tile,
                           int atoms, double *copy) {
   quad s = zero_quad();
