@@ -394,7 +394,7 @@ test_that("every entry takes good arguments", {
 
 test_that("every entry refuses arguments of another type or length, and NA where it counts", {
   any_length <- c("ffi_sum_columns 3", "ffi_dlfumi_worst 8", "ffi_kmeans 4", "ffi_dlfumi_carried 2")
-  any_rows <- paste0("ffi_", c("sum_columns", "kmeans", "unit_scale", "dd_moments",
+  any_rows <- paste0("ffi_", c("squared_norms", "sum_columns", "kmeans", "unit_scale", "dd_moments",
                                "dlfumi_carried"), " 1")
   for (name in names(entry_calls())) for (i in seq_along(entry_calls()[[name]])) {
     good <- entry_calls()[[name]]

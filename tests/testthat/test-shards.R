@@ -230,3 +230,20 @@ test_that("a file-backed matrix is never in memory as a whole", {
   expect_length(grep("^[0-9]+ :", readLines(log)), 0)
   expect_lt(sum(gc()[, 2]) - before, 20)
 })
+
+test_that("norms of a part are computed once, though the part is read for each pass", {
+  forget <- function() rm(list = ls(shard_cache), envir = shard_cache)
+  forget()
+  on.exit(forget())
+  part <- list(x = cbind(c(3, 4), c(0, 2)), name = "some part 1")
+  expect_equal(shard_norms(part, "unit"), c(1, 1))
+  expect_equal(shard_norms(part, "none"), c(25, 4))
+  expect_equal(shard_scale(part, "unit"), c(1 / 5, 1 / 2))
+  part$x[] <- 1
+  expect_equal(shard_norms(part, "none"), c(25, 4))
+  expect_equal(shard_scale(part, "unit"), c(1 / 5, 1 / 2))
+  b <- some_bags()
+  fit <- fit_some(bag_shards(b, n = 3))
+  expect_null(shard_cache$known)
+  expect_s3_class(fit, "dlfumi")
+})
