@@ -14,7 +14,7 @@ trap 'rm -f "$program"' EXIT
 count() { { qemu-aarch64-static -singlestep -d exec,nochain "$program" "$@" 2>&1 || true; } | grep -c '^Trace'; }
 
 echo date,commit,standard,operation,portable,neon,ratio
-for standard in gnu17 c99; do
+for standard in ${*:-gnu17 c99}; do
   aarch64-linux-gnu-gcc -std=$standard -O2 -static -DFUMI_STANDALONE -I. ../bench/operations.c core_kernel*.c -lm -o "$program"
   for operation in project ista ista_positive quadratic residual inner accumulate gram correlate; do
     for kernel in 0 1; do
