@@ -208,11 +208,19 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
 bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim = NULL,
                          axis = NULL, na.action = stats::na.fail, like = NULL) {
   check_dots_empty(..., known = names(formals()))
-  if (missing(data) || !is.data.frame(data))
-    stop_fumi("`data` must be a data frame when `x` is a formula, not ",
-              if (missing(data)) "missing" else describe(data), ".")
   call <- rlang::current_env()
-  action <- check_na_action(na.action)
+  given <- formula_parts(x, if (!missing(data)) data, truth, na.action, like, call)
+  new_bags(given$x, given$bag, given$label, positive, given$truth, image_dim, given$action,
+           given$blueprint, axis)
+}
+
+# What a formula says of a data frame: features, bags, labels as they are, truth.
+formula_parts <- function(x, data = NULL, truth = NULL, na.action = stats::na.fail, like = NULL,
+                          call = rlang::caller_env()) {
+  if (!is.data.frame(data))
+    stop_fumi("`data` must be a data frame when `x` is a formula, not ",
+              if (is.null(data)) "missing" else describe(data), ".", call = call)
+  action <- check_na_action(na.action, call)
   data <- plain_frame(data)
   lacking <- function(e) stop_fumi("`x` must have columns of `data` on its left side, but: ",
                                    conditionMessage(e), ".", class = "column", call = call)
@@ -220,17 +228,17 @@ bags.formula <- function(x, data, ..., positive = NULL, truth = NULL, image_dim 
                                            simpleError = lacking)
   if (!inherits(response, "mi"))
     stop_fumi("`x` must be a formula `mi(label, bag) ~ features`, not `",
-              paste(deparse(x), collapse = " "), "`.")
+              paste(deparse(x), collapse = " "), "`.", call = call)
   named <- all.vars(x[[3]])
   if (is.null(truth) && "truth" %in% setdiff(names(data), c(named, all.vars(x[[2]]))))
     truth <- "truth"
-  taken <- column_name(data, truth, "truth")
+  taken <- column_name(data, truth, "truth", call)
   if (!is.null(taken)) truth <- data[[taken]]
   hidden <- c(taken, "truth", if ("." %in% named) said_by_models(data, c(named, all.vars(x[[2]]))))
   right <- formula_blueprint(x, data, setdiff(names(data), setdiff(hidden, named)), call)
-  made <- frame_columns(right$data, right$blueprint, like, "data", action)
-  new_bags(made$x, mi_bag(response), mi_label(response), positive, truth, image_dim, action,
-           made$blueprint, axis)
+  made <- frame_columns(right$data, right$blueprint, like, "data", action, call)
+  list(x = made$x, bag = mi_bag(response), label = mi_label(response), truth = truth,
+       action = action, blueprint = made$blueprint)
 }
 
 #' @rdname bags

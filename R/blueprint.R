@@ -19,11 +19,25 @@ term_functions <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "<", ">", "<=", "
                     "pmax", "ifelse", "is.na", "as.numeric", "as.integer", "as.character",
                     "as.factor", "factor", "ordered", "cut", "scale", "poly", "ns", "bs")
 
+# The package that a function of a term is from.
+term_package <- function(name) switch(name, poly = "stats", ns = , bs = "splines", "base")
+
+# A term without the packages of these functions: `splines::ns(x, 3)` is `ns(x, 3)`.
+without_packages <- function(term) {
+  if (!is.call(term)) return(term)
+  if (identical(term[[1]], as.name("::")) && length(term) == 3) {
+    name <- as.character(term[[3]])
+    known <- name %in% term_functions && identical(as.character(term[[2]]), term_package(name))
+    return(if (known) as.name(name) else term)
+  }
+  term[] <- lapply(term, without_packages)
+  term
+}
+
 term_environment <- function() {
-  from <- c(poly = "stats", ns = "splines", bs = "splines")
   own <- list(cut = cut_at)
   functions <- lapply(setdiff(term_functions, names(own)), function(name)
-    getExportedValue(if (name %in% names(from)) from[[name]] else "base", name))
+    getExportedValue(term_package(name), name))
   names(functions) <- setdiff(term_functions, names(own))
   list2env(c(functions, own, pi = pi), parent = emptyenv())
 }
@@ -56,6 +70,7 @@ factor_coding <- function(f) {
 formula_blueprint <- function(formula, data, dot, call) {
   refuse <- function(...) stop_fumi("`x` must have ", ..., ".", class = "column", call = call)
   failed <- function(e) refuse("a right side that can be computed, but: ", conditionMessage(e))
+  formula[[length(formula)]] <- without_packages(formula[[length(formula)]])
   terms <- tryCatch(stats::delete.response(stats::terms(formula, data = data[dot])), error = failed)
   if (!is.null(attr(terms, "offset"))) refuse("a right side without an offset")
   labels <- lapply(attr(terms, "term.labels"), str2lang)

@@ -198,7 +198,9 @@ update.mil_model <- function(object, data, ...) {
   named <- nzchar(rlang::names2(changes))
   if (object$method == "dlfumi") given <- merge_control(given, changes[named])
   given[names(changes)[named]] <- changes[named]
-  do.call(fitter_of(object), c(list(data), changes[!named], given))
+  data <- list(data)
+  if (any(vapply(changes[!named], inherits, NA, "formula"))) names(data) <- "data"
+  do.call(fitter_of(object), c(data, changes[!named], given))
 }
 
 # The function that made a fit: it lives where its method of `score_instances()` does.

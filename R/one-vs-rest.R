@@ -2,11 +2,13 @@
 #'
 #' @param x a named list of [bags()], one per class, in which that class is the positive one; or
 #'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: then a
-#'   bag is positive for the class that its label names, and negative for the others.
-#' @param bag,label for instances: see [bags()].
+#'   bag is positive for the class that its label names, and negative for the others. A formula
+#'   `mi(label, bag) ~ .` takes its data frame in the next place, or by the name `data`.
+#' @param bag,label for instances: see [bags()]. A column `truth` is left out.
 #' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
 #'   the bags, and it need not have an argument `progress`.
-#' @param ... parameters of the method.
+#' @param ... parameters of the method, and for instances `data`, `image_dim`, `axis`,
+#'   `na.action` and `like` of [bags()].
 #' @param scale `TRUE` (default) or `FALSE`: put the classes' scores on one scale? Each class's
 #'   scores (their logarithms where a score is a ratio) are then centred and scaled by their mean
 #'   and standard deviation over the instances of that class's own negative training bags. Without
@@ -27,16 +29,24 @@
 #'                  n_target = 1, n_background = 2)
 #' d
 #' table(predict(d, x)$.pred_class, rep(c("a", "b", "c"), each = 30))
+#'
+#' frame <- data.frame(x, box = rep(1:30, each = 3), kind = rep(c("a", "b", "c"), each = 30))
+#' one_vs_rest(mi(kind, box) ~ ., frame, fitter = sil)
 #' @export
 one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
                         progress = getOption("fumi.progress", interactive())) {
   scale <- check_flag(scale, "scale")
   fitter <- check_fitter(fitter, rlang::caller_env())
-  classes <- if (missing(label)) check_class_list(x) else class_bags(x, bag, label)
+  given <- list(...)
+  from_list <- missing(label) && !inherits(x, "formula")
+  door <- if (from_list) character()
+          else intersect(names(given), c("data", "image_dim", "axis", "na.action", "like"))
+  classes <- if (from_list) check_class_list(x) else class_bags(x, bag, label, given[door])
+  given[door] <- NULL
   bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
   on.exit(bar$done())
   fits <- keep_until_interrupt(length(classes), function(i) {
-    fit <- fit_quietly(fitter, classes[[i]], list(...))
+    fit <- fit_quietly(fitter, classes[[i]], given)
     fit[["scale"]] <- if (scale) negative_scale(fit, classes[[i]])
     bar$tick(names(classes)[i])
     fit
@@ -77,22 +87,41 @@ check_class_list <- function(x, call = rlang::caller_env()) {
   x
 }
 
-class_bags <- function(x, bag, label, call = rlang::caller_env()) {
+# Bags for each class. `door`: arguments of bags().
+class_bags <- function(x, bag, label, door, call = rlang::caller_env()) {
+  if (inherits(x, "formula")) {
+    if (!missing(bag)) door$data <- bag
+    return(formula_classes(x, door, call))
+  }
   if (missing(bag) && (is.data.frame(x) || !is.list(x)))
     stop_fumi("`bag` must be given with `label`.", call = call)
-  column <- if (is.data.frame(x)) column_name(x, label, "label", call)
-  if (!is.null(column)) {
-    label <- x[[column]]
-    x <- x[setdiff(names(x), column)]
+  if (is.data.frame(x)) {
+    x <- plain_frame(x)
+    column <- column_name(x, label, "label", call)
+    if (!is.null(column)) label <- x[[column]]
+    x <- x[setdiff(names(x), c(column, "truth"))]
   }
-  values <- if (is.factor(label)) levels(droplevels(label)) else value_names(sort(unique(label)))
+  name <- stats::setNames(value_names(label), names(label))
+  given <- c(list(x), if (!missing(bag)) list(bag = bag), door)
+  by_class(label, call, function(v) do.call(bags, c(given, list(label = name == v))))
+}
+
+formula_classes <- function(x, door, call) {
+  given <- do.call(formula_parts, c(list(x, call = call), door[setdiff(names(door), c("image_dim", "axis"))]))
+  name <- value_names(given$label)
+  by_class(given$label, call, function(v)
+    new_bags(given$x, given$bag, name == v, NULL, NULL, door$image_dim, given$action,
+             given$blueprint, door$axis, call))
+}
+
+# make(class) for each class of the labels, named by them.
+by_class <- function(label, call, make) {
+  values <- if (is.factor(label)) levels(droplevels(label))
+            else value_names(sort(unique(comparable_values(label))))
   if (length(values) < 2)
     stop_fumi("`label` must have two or more classes, not ", length(values), ".", class = "label",
               call = call)
-  name <- stats::setNames(value_names(label), names(label))
-  make <- if (missing(bag)) function(y) bags(x, label = y)
-          else function(y) bags(x, bag = bag, label = y)
-  stats::setNames(lapply(values, function(v) make(name == v)), values)
+  stats::setNames(lapply(values, make), values)
 }
 
 # Scores on the scale on which they are compared: logarithms for ratios.

@@ -35,6 +35,13 @@ test_that("terms are those of model.matrix() with one feature for each level", {
   }
 })
 
+test_that("functions may be called by their package, and by no other", {
+  skip_if_not_installed("splines")
+  expect_identical(features_of(mi(y, id) ~ splines::ns(a, 3) * stats::poly(b, 2) + base::log(a)),
+                   features_of(mi(y, id) ~ ns(a, 3) * poly(b, 2) + log(a)))
+  expect_error(features_of(mi(y, id) ~ other::log(a)), "other::log", class = "fumi_error_column")
+})
+
 test_that("splines are those of the package splines", {
   skip_if_not_installed("splines")
   d <- frame_of()
@@ -136,7 +143,7 @@ test_that("formulas use columns of the data and functions of one row only", {
   d <- frame_of()
   outside <- 2
   own <- function(x) x + 1
-  for (formula in list(mi(y, id) ~ own(a), mi(y, id) ~ a + mean(b), mi(y, id) ~ base::log(a),
+  for (formula in list(mi(y, id) ~ own(a), mi(y, id) ~ a + mean(b), mi(y, id) ~ stats::log(a),
                        mi(y, id) ~ I(a * outside),
                        mi(y, id) ~ cut(b, 3), mi(y, id) ~ poly(a, 99), mi(y, id) ~ log(z),
                        mi(y, id) ~ d$a, mi(y, id) ~ a[1],

@@ -75,6 +75,15 @@ test_that("update fits again with what is changed, and needs the data", {
   expect_error(update(fit, b, lamda = 1), "`lamda`", class = "fumi_error_argument")
 })
 
+test_that("update takes a formula in any of the places where fitters do", {
+  d <- as.data.frame(contract_bags())
+  fit <- sil(mi(label, bag) ~ f1 + f2, data = d)
+  wanted <- sil(mi(label, bag) ~ f1 + f2, d, cost = 2)
+  expect_identical(update(fit, mi(label, bag) ~ f1 + f2, data = d, cost = 2), wanted)
+  expect_identical(update(fit, mi(label, bag) ~ f1 + f2, d, cost = 2), wanted)
+  expect_identical(update(fit, d, "bag", "label"), sil(d, "bag", "label"))
+})
+
 test_that("defaults that depend on what is changed are those of a new fit", {
   b <- bags_of(eight_bags())
   again <- function(f, ...) {

@@ -32,6 +32,31 @@ test_that("classes come from labels, of bags or instances, named or not, or from
   expect_identical(ovr(matrices, label = d$label), reference)
 })
 
+test_that("a formula is a door, too, and the column `truth` is no feature in any", {
+  d <- three()
+  frame <- data.frame(d$x, id = d$bag, y = rep(d$label, each = 3), truth = rep(1:0, 18))
+  formula <- mi(y, id) ~ .
+  reference <- one_vs_rest(d$x, d$bag, d$label, sil)
+  expect_silent(by_formula <- one_vs_rest(formula, data = frame, fitter = sil))
+  expect_identical(predict(by_formula, d$x, "score"), predict(reference, d$x, "score"))
+  expect_identical(one_vs_rest(formula, frame, fitter = sil), by_formula)
+  expect_silent(by_column <- one_vs_rest(frame, "id", "y", sil))
+  expect_identical(predict(by_column, d$x, "score"), predict(reference, d$x, "score"))
+  for (fit in by_formula$fits) expect_identical(fit$features, letters[1:5])
+
+  terms <- one_vs_rest(mi(y, id) ~ log(a + 9) + factor(round(b)), frame, fitter = sil)
+  b <- bags(mi(y == "b", id) ~ log(a + 9) + factor(round(b)), frame[-8])
+  expect_identical(predict(terms$fits$b, frame[3:9, ]), predict(sil(b), frame[3:9, ]))
+  frame$a[2] <- NA
+  expect_error(one_vs_rest(formula, frame, fitter = sil), class = "fumi_error_nonfinite")
+  kept <- one_vs_rest(formula, frame, fitter = sil, na.action = na.omit)
+  expect_identical(which(is.na(predict(kept, frame)$.pred_class)), 2L)
+  expect_error(one_vs_rest(formula, fitter = sil), "`data`", class = "fumi_error_input")
+  expect_error(one_vs_rest(formula, frame[frame$y == "a", ], fitter = sil), "`label`",
+               class = "fumi_error_label")
+  expect_error(one_vs_rest(y ~ ., frame, fitter = sil), "mi(label, bag)", fixed = TRUE)
+})
+
 test_that("each fit has its class positive and all others negative", {
   d <- three()
   fits <- ovr(d$x, bag = d$bag, label = d$label)$fits
