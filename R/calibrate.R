@@ -14,7 +14,12 @@
 #' labels spread evenly; each part is scored by a fit to the other parts. Such a fit may have
 #' scores on another scale than the fit to all bags: they are shifted and stretched such that the
 #' scores of the bags that both were trained on agree in mean and standard deviation (scores that
-#' are ratios as their logarithms). From the scores of all bags come
+#' are ratios as their logarithms). A fit that tells the bags that it was trained on apart much
+#' better or worse than the whole fit does (by more than 0.04 in Brier score) has ended in another
+#' optimum: the bags that it scored are left out. If fewer than half remain, all are used, and
+#' the scores of the folds are instead shifted and stretched such that the logistic curves to the
+#' labels of the bags that both were trained on agree; `print()` says so, and such probabilities
+#' are less certain than others. From the scores come
 #'
 #' * the threshold, the score with the best balanced accuracy, and among equals the middle of the
 #'   widest gap;
@@ -44,10 +49,7 @@
 #' more than 1e10 multiplications, as estimated from the numbers of instances, features, atoms and
 #' iterations (no clock is looked at). Any number is followed however large the fit is. Calibration
 #' is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt,
-#' where a fit to a part of the bags fails, and where the fits of most folds tell the bags that
-#' they were trained on apart much better or worse than the whole fit does (by more than 0.04 in
-#' Brier score): they have ended in another optimum, and do not stand for it. If these are few
-#' folds, their bags alone are left out. `options(fumi.calibrate = 0)` changes the default.
+#' and where a fit to a part of the bags fails. `options(fumi.calibrate = 0)` changes the default.
 #'
 #' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit
 #' without folds of calibration.
@@ -63,7 +65,7 @@
 #' @return The model, with `calibration`, a list:
 #'   \item{source}{`"out-of-fold"`, `"in-sample"`, or `"given"` without `refit`}
 #'   \item{folds, n_bags}{number of folds, and of bags}
-#'   \item{why}{why it is in-sample, or `NULL`}
+#'   \item{why}{why it is in-sample, or that fits of folds differ from the whole fit, or `NULL`}
 #'   \item{bag}{for the method's own score of a bag (`own`) and for each pooling a list of
 #'     `threshold` and `curve`}
 #'   \item{instance}{the same for instances}
@@ -138,7 +140,7 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE,
     held <- tryCatch(out_of_fold(object, b, n_folds, refit, whole, progress), interrupt = stopped,
                      fumi_error_interrupt = stopped,
                      error = function(e) "a fit to a part of the bags failed")
-    if (is.list(held)) return(with_calibration(object, held, "out-of-fold", n_folds))
+    if (is.list(held)) return(with_calibration(object, held, "out-of-fold", n_folds, held$why))
     why <- held
   }
   with_calibration(object, whole, "in-sample", why = why)
@@ -164,9 +166,10 @@ has_bag_function <- function(object) !is.null(utils::getS3method("score_bags", c
 out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
   bar <- task_progress(progress, "calibration", n_folds)
   on.exit(bar$done())
-  held <- whole
+  by_moments <- by_curve <- whole
   fold <- calibration_folds(b, n_folds)
   alike <- logical(n_folds)
+  largest <- pool_codes(whole$instance, whole$bag)
   for (k in seq_len(n_folds)) {
     train <- b[fold != k]
     model <- with_stream(calibration_stream(k), suppressWarnings(refit(train)))
@@ -177,16 +180,18 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
     columns <- which(fold[b$bag] == k)          # which b[] keeps in their order
     numbers <- match(left_out$ids, b$ids)
     trained <- match(train$ids, b$ids)
-    held$instance[columns] <- same_scale(object, new$instance, pool_codes(seen$instance, seen$bag),
-                                         pool_codes(whole$instance, whole$bag)[trained])
-    held$own[numbers] <- same_scale(object, new$own, seen$own, whole$own[trained])
-    held$raw[numbers] <- new$own
-    alike[k] <- abs(own_brier(object, seen$own,
-                              train$label) - own_brier(object, whole$own[trained],
-                                                       train$label)) <= 0.04
+    from <- pool_codes(seen$instance, seen$bag)
+    to <- largest[trained]
+    by_moments$instance[columns] <- same_scale(object, new$instance, from, to)
+    by_moments$own[numbers] <- same_scale(object, new$own, seen$own, whole$own[trained])
+    by_curve$instance[columns] <- same_curve(object, new$instance, from, to, train$label)
+    by_curve$own[numbers] <- same_curve(object, new$own, seen$own, whole$own[trained], train$label)
+    by_moments$raw[numbers] <- by_curve$raw[numbers] <- new$own
+    alike[k] <- abs(own_brier(object, seen$own, train$label) -
+                      own_brier(object, whole$own[trained], train$label)) <= 0.04
     bar$tick(paste("fold", k))
   }
-  scores_of_folds(held, fold %in% which(alike))
+  scores_of_folds(by_moments, by_curve, fold %in% which(alike))
 }
 
 # How well scores tell the bags apart that they were learnt from.
@@ -197,15 +202,17 @@ own_brier <- function(object, score, positive) {
 
 # A fit of a fold that tells its bags apart much worse, or better, than the whole fit tells the
 # same bags has ended in another optimum, and does not stand for it: the bags that it scored are
-# left out. If few remain, none do.
-scores_of_folds <- function(held, kept) {
-  if (all(kept)) return(held)
-  if (min(sum(held$positive[kept]), sum(!held$positive[kept])) < max(fewest_bags,
-                                                                     0.2 * length(kept)))
-    return("the fits of the folds differ from this one")
-  mine <- kept[held$bag]
-  list(instance = held$instance[mine], own = held$own[kept], raw = held$raw[kept],
-       bag = match(held$bag[mine], which(kept)), positive = held$positive[kept])
+# left out. If these are most bags, none is left out, and what such fits say of the whole fit is how
+# much of what a fit sees in its own bags holds for others.
+scores_of_folds <- function(by_moments, by_curve, kept) {
+  if (all(kept)) return(by_moments)
+  fewest <- min(sum(by_moments$positive[kept]), sum(!by_moments$positive[kept]))
+  if (mean(kept) < 0.5 || fewest < fewest_bags)
+    return(c(by_curve, why = "the fits of most folds differ from this one"))
+  mine <- kept[by_moments$bag]
+  list(instance = by_moments$instance[mine], own = by_moments$own[kept],
+       raw = by_moments$raw[kept], bag = match(by_moments$bag[mine], which(kept)),
+       positive = by_moments$positive[kept])
 }
 
 calibration_seed <- 1999
@@ -219,13 +226,25 @@ calibration_folds <- function(b, n_folds) {
 }
 
 # Scores by one fit on the scale of another, by the scores that each gives the bags it was trained
-# on.
+# on: such that these agree in mean and standard deviation,
 same_scale <- function(object, score, from, to) {
   from <- comparable(object, from)
   to <- comparable(object, to)
   z <- (comparable(object, score) - mean(from)) / positive_sd(from)
-  score <- mean(to) + z * positive_sd(to)
-  if (identical(object$score_scale, "log")) exp(score) else score
+  on_scale(object, mean(to) + z * positive_sd(to))
+}
+
+# or such that the logistic curves to their labels are the same.
+same_curve <- function(object, score, from, to, positive) {
+  from <- bag_curve(comparable(object, from), positive)
+  to <- bag_curve(comparable(object, to), positive)
+  eta <- from$intercept + from$slope * comparable(object, score)
+  on_scale(object, (eta - to$intercept) / to$slope)
+}
+
+# What comparable() undoes.
+on_scale <- function(object, score) {
+  if (identical(object$score_scale, "log")) exp(pmin(pmax(score, -700), 700)) else score
 }
 
 # ---- the calibration ------------------------------------------------------------------------
@@ -244,8 +263,8 @@ with_calibration <- function(object, scores, source, folds = 0L, why = NULL) {
   model <- probability_curves(object)
   brier <- c(curve = brier_score(bag$own$curve, comparable(object, scores$own), positive),
              model = if (is.null(model)) NA else brier_score(model$bag, scores$raw, positive))
-  kept <- if (source != "in-sample" && isTRUE(brier[["model"]] < brier[["curve"]])) "model"
-          else "curve"
+  seen_fairly <- source != "in-sample" && is.null(why)
+  kept <- if (seen_fairly && isTRUE(brier[["model"]] < brier[["curve"]])) "model" else "curve"
   if (kept == "model") {
     bag$own$curve <- model$bag
     instance$curve <- model$instance
@@ -400,4 +419,16 @@ instance_probability <- function(object, score) {
 usual_threshold <- function(object) {
   cut <- calibrated(object, "bag", NULL, list())$part$threshold
   if (is.null(cut)) NA_real_ else cut
+}
+
+print_calibration <- function(x, digits) {
+  all <- calibration_of(x)
+  cat("  threshold:  ", format(usual_threshold(x), digits = digits), " (bag is \"", x$classes[2],
+      "\" above)\n", sep = "")
+  cat("  calibrated: ", switch(all$source,
+    `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)",
+                           if (!is.null(all$why)) paste0("; ", all$why)),
+    given = paste0("by ", all$n_bags, " bags given"), none = paste0("not (", all$why, ")"),
+    paste0("in-sample (", all$why, ")")),
+    if (all$kept == "model") "; probabilities of the model", "\n", sep = "")
 }

@@ -162,6 +162,17 @@ test_that("scores of another scale are brought to that of the fit", {
   expect_true(all(is.finite(same_scale(plain, 1:2, c(1, 1), c(2, 2)))))
 })
 
+test_that("curves to the same labels bring scores of another scale to that of the fit, too", {
+  set.seed(6)
+  positive <- rep(c(TRUE, FALSE), 100)
+  to <- rnorm(200, positive)
+  expect_equal(same_curve(list(), c(1, 5), 3 * to + 7, to, positive), (c(1, 5) - 7) / 3,
+               tolerance = 1e-4)
+  ratio <- list(score_scale = "log")
+  expect_equal(same_curve(ratio, c(1, 5), exp(3 * to + 7), exp(to), positive),
+               exp((log(c(1, 5)) - 7) / 3), tolerance = 1e-3)
+})
+
 test_that("calibration changes neither the fit nor the random numbers after it", {
   b <- contract_bags()
   for (method in c("dlfumi", "em_dd", "mmdl")) {
@@ -254,9 +265,13 @@ test_that("fits of folds that ended elsewhere do not stand for the whole fit", {
   poor <- sil(b, classifier = list(fit = function(x, y) NULL, score = function(model, x) x[, 2]),
               normalize = "none", calibrate = 0)
   fit <- mil_calibrate(poor, b, refit = good)
-  expect_identical(fit$calibration$source, "in-sample")
-  expect_match(fit$calibration$why, "differ")
+  expect_identical(fit$calibration$source, "out-of-fold")
+  expect_identical(fit$calibration$n_bags, 40L)
+  expect_output(print(fit), "5 folds); the fits of most folds differ", fixed = TRUE)
   expect_lt(max(abs(predict(fit, b, "prob", level = "bag")$.pred_1 - .5)), .4)
+  # what they say of it is how much of a curve to their own bags holds for others
+  curve <- bag_curve(predict(poor, b, level = "bag")$.score, b$label)
+  expect_equal(fit$calibration$bag$own$curve$slope / curve$slope, 1, tolerance = .5)
   # one of five folds
   times <- 0
   mostly <- function(b) if ((times <<- times + 1) == 2) poor else good(b)
