@@ -119,7 +119,15 @@ job_value <- function(job, task, call) {
 }
 
 from_worker <- function(task, call, code) {
-  tryCatch(code, FutureError = function(e) stop_gone(task, conditionMessage(e), call))
+  withCallingHandlers(tryCatch(code, FutureError = function(e)
+    stop_gone(task, conditionMessage(e), call)), fumi_warning_max_iter = say_once)
+}
+
+# What every worker says once, this session says once.
+say_once <- function(w) {
+  warn_fumi(sub("\n.*", "", conditionMessage(w)), class = "max_iter", call = w$call,
+            once = "fumi_max_iter")
+  rlang::cnd_muffle(w)
 }
 
 stop_gone <- function(task, why, call) {

@@ -177,6 +177,14 @@ with_daemons <- function(n, code) {
   code
 }
 
+test_that("what each of many workers says once is said once", {
+  rlang::reset_warning_verbosity("fumi_max_iter")
+  worker <- function() warn_fumi("The fit ended.", class = "max_iter")
+  expect_warning(from_worker(list(), NULL, worker()), "^The fit ended[.]",
+                 class = "fumi_warning_max_iter")
+  expect_silent(from_worker(list(), NULL, worker()))
+})
+
 test_that("two daemons give the numbers of one process, and errors with their class", {
   skip_on_cran()
   skip_if_not_installed("mirai")
