@@ -420,15 +420,3 @@ usual_threshold <- function(object) {
   cut <- calibrated(object, "bag", NULL, list())$part$threshold
   if (is.null(cut)) NA_real_ else cut
 }
-
-print_calibration <- function(x, digits) {
-  all <- calibration_of(x)
-  cat("  threshold:  ", format(usual_threshold(x), digits = digits), " (bag is \"", x$classes[2],
-      "\" above)\n", sep = "")
-  cat("  calibrated: ", switch(all$source,
-    `out-of-fold` = paste0("by ", all$n_bags, " bags out of fold (", all$folds, " folds)",
-                           if (!is.null(all$why)) paste0("; ", all$why)),
-    given = paste0("by ", all$n_bags, " bags given"), none = paste0("not (", all$why, ")"),
-    paste0("in-sample (", all$why, ")")),
-    if (all$kept == "model") "; probabilities of the model", "\n", sep = "")
-}

@@ -108,7 +108,8 @@ print_calibration <- function(x, digits) {
     c("a bag is \"", x$classes[2], "\" if its score is above ", format(cut, digits = digits)))
   n <- all$n_bags
   print_fact("calibrated", switch(all$source,
-    `out-of-fold` = cli::pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
+    `out-of-fold` = c(cli::pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
+                      if (!is.null(all$why)) c("; ", all$why)),
     given = cli::pluralize("by {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
     paste0("in-sample (", all$why, "): probabilities may be too sure")),
     if (all$kept == "model") "; probabilities of the model")
