@@ -57,7 +57,7 @@
 #' @param type `"ace"` (default), or `"smf"`, which also counts how strong an instance is.
 #' @param init the start: `"instances"` (default), the instance of a positive bag with the largest
 #'   objective; `"kmeans"`, the k-means centre of those instances with the largest objective; for
-#'   several signatures, as said below.
+#'   several signatures, see below.
 #' @param n_clusters whole number >= 1, default 1000, for `init = "kmeans"`: the number of centres,
 #'   at most one per instance.
 #' @param max_iter whole number >= 1, default 1000: largest number of steps.
