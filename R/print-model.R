@@ -6,7 +6,7 @@
 print.mil_model <- function(x, digits = 4, ...) {
   cat(model_title(x), " fit\n", sep = "")
   print_model_data(x)
-  print_fact("learned", learned_words(x, digits))
+  print_fact("learned", learned_words(x))
   print_fact("parameters", parameter_words(x))
   print_fact("objective", objective_words(x, digits))
   print_fact("stopped", stopped_words(x))
@@ -38,7 +38,7 @@ model_title <- function(x) {
          sil = "Single-instance", x$method)
 }
 
-learned_words <- function(x, digits) {
+learned_words <- function(x) {
   n <- length(x$bag)
   count <- function(n, words) cli::pluralize(paste0("{n} ", words))
   switch(x$method,
