@@ -115,6 +115,8 @@ after_default <- function(default, grid) rbind(grid_rows(default), grid[names(de
 # A number of atoms that the instances of training folds surely allow.
 at_most <- function(n, available) max(1, min(n, available %/% 2))
 
+# `beta` is three halvings of 1 - p for what 15 directions leave of a typical negative: p spreads
+# over (0, 1) there, while targets, of which more is left, are near 1.
 dlfumi_grid <- function(s) {
   row <- function(noise, variant, lambda, n_target, n_background, ...)
     list(noise = noise, variant = variant, lambda = signif(lambda, 2),
@@ -125,15 +127,15 @@ dlfumi_grid <- function(s) {
     row("background", "exact", 0.05, n_target, 8, ridge = ridge, normalize = norm,
         normalize_after = norm, score = score)
   grid_rows(
+    background(0.001, score = "ratio", n_target = 1),
+    background(0.001, n_target = 1),
     background(0.001, score = "ratio"),
     background(0.001, "unit"),
     background(0.001),
     background(0.1),
-    background(0.1, "unit"),
-    background(0.001, n_target = 1),
     white(dlfumi_defaults("paper")$lambda, 4, 15),
     white(0.03 * s$correlation, 4, 15),
-    white(0.01 * s$correlation, 4, 15, beta = signif(log(2) / s$residual, 2)),
+    white(0.01 * s$correlation, 4, 15, beta = signif(3 * log(2) / s$residual, 2)),
     white(0.01 * s$correlation, 8, 30),
     white(0.003 * s$correlation, 8, 30),
     row("white", "exact", 0.1 * s$correlation, 8, 30))
