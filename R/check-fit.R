@@ -12,8 +12,8 @@
 #' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
 #'   by more than 0.1 % in ten iterations);
 #' * with `bags`: its scores hardly tell them apart (AUC below 0.6); the scores of negative bags go
-#'   with their sizes (rank correlation above 0.5, p-value below 0.01); nearly all instances have the
-#'   same direction (median cosine with their mean above 0.99) although they are brought to norm 1;
+#'   with their sizes (rank correlation above 0.5, p-value below 0.01); nearly all instances have
+#'   the same direction (median cosine with their mean above 0.99) although they are brought to norm 1;
 #'   or their squared norms differ by a factor above 100 and they are not brought to norm 1.
 #'
 #' Of a [dlfumi()] fit also:
@@ -109,8 +109,7 @@ calibrated_in_sample <- function(fit) {
   problem(identical(all$source, "in-sample"), "calibrated in-sample",
           c("Its threshold and probabilities were made by its own scores of its training bags",
             if (!is.null(all$why)) c(" (", all$why, ")"), "."),
-          if (differ) c("`mil_cv()`: fits to some of the bags differ so much from this one that it ",
-                        "may have learnt little")
+          if (differ) "`mil_cv()`: fits to some of the bags differ so much that it may be of no use"
           else "`calibrate = 5`, or `mil_calibrate()` with bags that it has not seen")
 }
 
@@ -140,7 +139,7 @@ equal_atoms <- function(fit) {
   problem(any(equal), "target atoms equal background atoms",
           c(sum(equal), " of ", sum(target), " target atoms equal a background atom (cosine up to ",
             format(round(max(cosine), 4)), ")."),
-          c(if (is.null(fit$noise)) "`noise = \"background\"`, which takes out what all instances share; ",
+          c(if (is.null(fit$noise)) "`noise = \"background\"`, which takes out what they share; ",
             "other numbers of atoms; or a larger `gamma`"))
 }
 
