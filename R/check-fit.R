@@ -13,8 +13,8 @@
 #'   by more than 0.1 % in ten iterations);
 #' * with `bags`: its scores hardly tell them apart (AUC below 0.6); the scores of negative bags go
 #'   with their sizes (rank correlation above 0.5, p-value below 0.01); nearly all instances have
-#'   the same direction (median cosine with their mean above 0.99) although they are brought to norm 1;
-#'   or their squared norms differ by a factor above 100 and they are not brought to norm 1.
+#'   the same direction (median cosine with their mean above 0.99) although they are brought to
+#'   norm 1; or their squared norms differ by a factor above 100 and they are not brought to norm 1.
 #'
 #' Of a [dlfumi()] fit also:
 #' * every code is 0, or atoms that no instance uses;

@@ -2,8 +2,9 @@
 # held-out bags of several kinds of data, by cross-validation over the training bags of each. Test
 # images of the paper's experiments take no part, and runs of the stored results are not used.
 #
-#   Rscript bench/dlfumi-defaults.R [DIR]   # DIR holds hyper-<name>.rds: list(x, truth, nrow); without
-#                                           # it there are no spectra
+#   Rscript bench/dlfumi-defaults.R [DIR]
+#
+# DIR holds hyper-<name>.rds: list(x, truth, nrow); without it there are no spectra.
 #
 # Result: bench/results/dlfumi-defaults.csv, one row per set and configuration: `instance`, the AUC
 # of the instances of held-out bags by their truth; `bag`, that of the bags; `top`, the share of
