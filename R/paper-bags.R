@@ -12,19 +12,45 @@
 #'   those of the second for the test.
 #' * `"olivetti_eyeglasses"`, `"olivetti_person"`: their counterparts on faces that come with the
 #'   package. A person's first five images are for training, the other five for the test.
+#' * `"cmu_sunglasses"`, `"cmu_sunglasses_poses"`: sunglasses among the CMU faces, which the user
+#'   must have (see [read_cmu_faces()]): people who look straight ahead, or in all four poses.
+#' * `"olivetti_eyeglasses_apart"`, `"cmu_sunglasses_apart"`, `"cmu_sunglasses_poses_apart"`: the
+#'   same with people kept apart, which `apart = TRUE` asks for, too: no person of the test is in a
+#'   training bag. The people of the training bags are in three groups, each bag has images of one
+#'   group, and `bag_group` names it, for the `group` of [bag_folds()].
+#' * `"hyper_sandiego"`, `"hyper_hydice"`: airplanes and vehicles in hyperspectral scenes, which
+#'   the user must have. Bags are blocks of 5 x 5 pixels, positive if a pixel of a target is
+#'   inside. Half of the positive blocks, and `n_negative` others, are for training; the test holds
+#'   the pixels of all other blocks.
+#' * `"hyper_hydice_points"`, `"hyper_muufl_points"`: half of the targets are known by points that
+#'   are up to two pixels off, as from a GPS receiver; see [bags.SpatRaster]. Positive bags are the
+#'   pixels within 3 of a point, negative bags square tiles away from all targets. The test holds
+#'   all other pixels. It needs the package terra.
 #'
 #' No image is used twice in a run. Where the paper gives no number of test images, the test takes
 #' all that are unused.
 #'
-#' @param name the experiment: `"usps"`, `"olivetti_eyeglasses"`, `"olivetti_person"`,
-#'   `"ar_sunglasses"` or `"ar_person"`; see below.
+#' @section Data of other people:
+#' Of the AR and CMU faces and the scenes, the package has results, but no image. The AR faces are
+#' given to researchers who ask for them; the CMU Face Images are set 124 of the UCI Machine
+#' Learning Repository; the San Diego scene is an AVIRIS cube (189 bands, 100 x 100 pixels, three
+#' airplanes), the HYDICE one an urban scene (162 bands, 80 x 100 pixels), both as crops that the
+#' literature of anomaly detection passes around; MUUFL Gulfport (64 bands, a crop of 100 x 100
+#' pixels here) is at github.com/GatorSense/MUUFLGulfport. Each has terms of its own.
+#'
+#' @param name the experiment, see below: `"usps"`, `"olivetti_eyeglasses"`, ...
 #' @param ... numbers of the protocol to change, such as `n_negative = 10`.
 #' @param run whole number >= 1, default 1: number of the repetition. Each has a random stream of
 #'   its own.
 #' @param unit the digit (0 to 9) or person that is the target; by default the first.
-#' @param data for the AR faces: what [read_ar()] returns, or the folder that it reads; by default
-#'   the folder named by the environment variable `FUMI_AR_DIR`.
-#' @param seed whole number, default 2016: the seed of all runs.
+#' @param data for the AR and CMU faces: what [read_ar()] or [read_cmu_faces()] returns, or the
+#'   folder that it reads; by default the folder named by the environment variable `FUMI_AR_DIR` or
+#'   `FUMI_CMU_DIR`. For a scene, a list with `cube`, an array rows x columns x bands, and `truth`,
+#'   a logical matrix rows x columns of the target pixels; or, for points, `points` in place of
+#'   `truth`, a matrix of columns `x` and `y` in pixels from the lower left corner.
+#' @param seed the seed of all runs; by default that of the stored results, 2016 for the
+#'   experiments of version 0.1.0 and 2028 for the later ones.
+#' @param apart keep people apart?
 #' @param target,other numbers of the images with and without a target.
 #' @param n_targets number of targets in each positive bag: one entry per bag.
 #' @param positive_size,n_negative,negative_size instances per positive bag, number of negative bags,
@@ -32,8 +58,9 @@
 #' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with
 #'   one row per instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
 #'   with `train` ([bags()] with truth), `test` (array height x width x n), `truth` of the test
-#'   images (logical; for `"usps"`, whether it is the digit), `index` (numbers of the test images)
-#'   and `group` (digit or person of each).
+#'   images (logical; for `"usps"`, whether it is the digit), `index` (numbers of the test images
+#'   or pixels), `group` (digit or person of each) and, where people are kept apart, `bag_group`,
+#'   the group of each training bag. For scenes, `test` is a matrix of pixels x bands.
 #' @seealso [paper_experiment()]
 #' @examples
 #' paper_protocol("usps")
@@ -41,24 +68,36 @@
 #' d$train
 #' table(d$truth)
 #' @export
-paper_bags <- function(name, run = 1, unit = NULL, ..., data = NULL, seed = 2016) {
+paper_bags <- function(name, run = 1, unit = NULL, ..., data = NULL, seed = NULL) {
   protocol <- paper_protocol(name, ...)
   unit <- check_unit(unit, protocol)
   source <- paper_source(protocol, data)
-  drawn <- paper_draw(protocol, source, check_count(run, "run"), unit,
-                      check_count(seed, "seed", min = 0))
+  drawn <- paper_draw(protocol, source, check_count(run, "run"), unit, check_seed(seed, protocol))
+  c(list(train = training_bags(drawn, source),
+         test = source$images(drawn$test), truth = source$is_target(unit)[drawn$test],
+         index = drawn$test, group = source$group[drawn$test]),
+    if (!is.null(drawn$train$part))
+      list(bag_group = drawn$train$part[!duplicated(drawn$train$bag)]))
+}
+
+training_bags <- function(drawn, source) {
   train <- drawn$train
-  label <- train$label[!duplicated(train$bag)]
-  list(train = bags(source$images(train$image), train$bag, label, truth = train$truth),
-       test = source$images(drawn$test), truth = source$is_target(unit)[drawn$test],
-       index = drawn$test, group = source$group[drawn$test])
+  bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)],
+       truth = if (!anyNA(train$truth)) train$truth)
+}
+
+check_seed <- function(seed, protocol, call = rlang::caller_env()) {
+  if (is.null(seed)) protocol$seed else check_count(seed, "seed", min = 0, call = call)
 }
 
 #' @rdname paper_bags
 #' @export
-paper_protocol <- function(name, ...) {
+paper_protocol <- function(name, ..., apart = FALSE) {
   name <- check_choice(name, names(paper_protocols), "name")
+  if (check_flag(apart, "apart") && !endsWith(name, "_apart"))
+    name <- check_choice(paste0(name, "_apart"), names(paper_protocols), "name")
   protocol <- c(list(name = name), paper_protocols[[name]])
+  if (is.null(protocol$seed)) protocol$seed <- 2016
   changes <- list(...)
   odd <- setdiff(rlang::names2(changes), protocol_numbers)
   if (length(odd)) stop_unknown(odd[1], protocol_numbers, rlang::caller_env())
@@ -140,8 +179,35 @@ paper_protocols <- list(
                            negative_size = 60, units = 1:40),
                       person))
 
+# Experiments that the paper does not have. `apart` is the share of the people that train,
+# `n_parts` the number of groups that they are in. A `halo` in pixels: targets are known by points.
+unlike_paper <- function(..., seed = 2028) {
+  utils::modifyList(glasses, list(..., seed = seed, paper = list()))
+}
+scene <- function(..., seed = 2028) list(..., units = 1L, seed = seed, fpr = c(0.01, 0.1),
+                                         parameters = list(), paper = list())
+
+paper_protocols <- c(paper_protocols, list(
+  cmu_sunglasses = c(list(n_targets = rep(1, 8), positive_size = 5, n_negative = 5,
+                          negative_size = 5, seed = 2028), glasses),
+  cmu_sunglasses_poses = c(list(n_targets = rep(2, 12), positive_size = 10, n_negative = 10,
+                                negative_size = 10, seed = 2028), glasses),
+  olivetti_eyeglasses_apart = unlike_paper(n_targets = rep(1, 24), positive_size = 3,
+                                           n_negative = 15, negative_size = 6, apart = 0.6,
+                                           n_parts = 3),
+  cmu_sunglasses_apart = unlike_paper(n_targets = rep(1, 6), positive_size = 5, n_negative = 6,
+                                      negative_size = 4, apart = 0.75, n_parts = 3),
+  cmu_sunglasses_poses_apart = unlike_paper(n_targets = rep(2, 12), positive_size = 10,
+                                            n_negative = 12, negative_size = 9, apart = 0.75,
+                                            n_parts = 3),
+  hyper_sandiego = scene(n_negative = 40, block = 5),
+  hyper_hydice = scene(n_negative = 40, block = 5),
+  hyper_hydice_points = scene(n_negative = 40, negative_size = 25, halo = 3, off = 2),
+  hyper_muufl_points = scene(n_negative = 40, negative_size = 25, halo = 3, off = 0)))
+
 #' @export
 print.paper_protocol <- function(x, ...) {
+  if (is_scene(x)) return(print_scene(x))
   cat("Experiment \"", x$name, "\": ", length(x$n_targets), " positive bags of ", x$positive_size,
       " with ",
       paste(unique(x$n_targets), collapse = " or "),
@@ -155,6 +221,7 @@ print.paper_protocol <- function(x, ...) {
 # What an experiment needs of a set of images: `images(which)`, the `group` (digit or person) of
 # each, which are targets of a unit, and which of these are for training only (`early`; NULL: any).
 paper_source <- function(protocol, data, call = rlang::caller_env()) {
+  if (is_scene(protocol)) return(scene_source(protocol, data, call))
   if (protocol$name == "usps") {
     digit <- fumi::usps$digit
     return(list(images = usps_images, group = digit, is_target = function(unit) digit == unit))
@@ -165,6 +232,11 @@ paper_source <- function(protocol, data, call = rlang::caller_env()) {
     images <- olivetti_images
     person <- faces$person
     worn <- faces$eyeglasses
+  } else if (startsWith(protocol$name, "cmu")) {
+    faces <- cmu_source(data, !grepl("poses", protocol$name), call)
+    images <- function(which) faces$images[, , which, drop = FALSE]
+    person <- faces$person
+    worn <- faces$sunglasses
   } else {
     faces <- check_ar(data, call)
     early <- faces$set == 1
@@ -179,14 +251,30 @@ paper_source <- function(protocol, data, call = rlang::caller_env()) {
 }
 
 check_ar <- function(data, call) {
-  if (is.null(data) && nzchar(Sys.getenv("FUMI_AR_DIR"))) data <- Sys.getenv("FUMI_AR_DIR")
+  check_faces(data, "the AR faces", "FUMI_AR_DIR", read_ar,
+              c("images", "sex", "person", "set", "sunglasses"), call)
+}
+
+# The CMU faces in one pose, or in all.
+cmu_source <- function(data, straight, call) {
+  faces <- check_faces(data, "the CMU faces", "FUMI_CMU_DIR", read_cmu_faces,
+                       c("images", "person", "pose", "sunglasses"), call)
+  kept <- if (straight) faces$pose == "straight" else TRUE
+  list(images = faces$images[, , kept, drop = FALSE], person = faces$person[kept],
+       sunglasses = faces$sunglasses[kept])
+}
+
+# Faces that are not in the package: what `reader` returns, or a folder for it.
+check_faces <- function(data, what, variable, reader, parts, call) {
+  if (is.null(data) && nzchar(Sys.getenv(variable))) data <- Sys.getenv(variable)
   if (is.null(data))
-    stop_fumi("`data` must be the AR faces, or the environment variable FUMI_AR_DIR their folder: they may not be ",
-              "passed on, so they are not in this package.", class = "no_data", call = call)
-  if (is.character(data)) data <- read_ar(data)
-  parts <- c("images", "sex", "person", "set", "sunglasses")
+    stop_fumi("`data` must be ", what, ", or the environment variable ", variable, " their ",
+              "folder: they are not in this package (`?paper_bags` says where they are).",
+              class = "no_data", call = call)
+  if (is.character(data)) data <- reader(data)
   if (!is.list(data) || !all(parts %in% names(data)))
-    stop_fumi("`data` must be what `read_ar()` returns, not ", describe(data), ".", class = "type",
+    stop_fumi("`data` must be what `", if (identical(reader, read_ar)) "read_ar" else
+                "read_cmu_faces", "()` returns, not ", describe(data), ".", class = "type",
               call = call)
   data
 }
@@ -196,20 +284,56 @@ check_ar <- function(data, call) {
 # Numbers of the images: `train` (see draw_bags()) and `test`. Stream `run` has substream 0 for
 # test images that all units share, and one for each unit.
 paper_draw <- function(protocol, source, run, unit, seed) {
-  all_images <- seq_along(source$group)
   target <- source$is_target(unit)
   shared <- if (protocol$name == "usps")
     with_stream(task_stream(seed, run, 0), unlist(lapply(protocol$units, function(u)
       pick(which(source$is_target(u)), protocol$n_test))))
-  with_stream(task_stream(seed, run, match(unit, protocol$units)), {
-    early <- if (is.null(source$early)) TRUE else source$early
-    train <- draw_bags(setdiff(which(target & early), shared), setdiff(which(!target), shared),
-                       protocol$n_targets,
-                       protocol$positive_size, protocol$n_negative, protocol$negative_size)
-    unused <- setdiff(all_images, train$image)
-    test <- if (!is.null(shared)) shared else if (is.null(protocol$n_test)) unused else
-      c(intersect(unused, which(target & !early)),
-        pick(intersect(unused, which(!target)), protocol$n_test))
-    list(train = train, test = test)
+  draw <- if (is_scene(protocol)) draw_scene
+          else if (!is.null(protocol$apart)) draw_apart
+          else draw_images
+  with_stream(task_stream(seed, run, match(unit, protocol$units)),
+              draw(protocol, source, target, shared))
+}
+
+draw_images <- function(protocol, source, target, shared) {
+  early <- if (is.null(source$early)) TRUE else source$early
+  train <- draw_bags(setdiff(which(target & early), shared), setdiff(which(!target), shared),
+                     protocol$n_targets,
+                     protocol$positive_size, protocol$n_negative, protocol$negative_size)
+  unused <- setdiff(seq_along(target), train$image)
+  test <- if (!is.null(shared)) shared else if (is.null(protocol$n_test)) unused else
+    c(intersect(unused, which(target & !early)),
+      pick(intersect(unused, which(!target)), protocol$n_test))
+  list(train = train, test = test)
+}
+
+# Each group of people that train has bags of its own; all others are the test.
+draw_apart <- function(protocol, source, target, shared) {
+  part <- deal_people(source$group, target, protocol$apart, protocol$n_parts)
+  part <- unname(part[as.character(source$group)])
+  n <- length(protocol$n_targets)
+  turn <- function(n) rep_len(seq_len(protocol$n_parts), n)
+  train <- lapply(seq_len(protocol$n_parts), function(k) {
+    drawn <- draw_bags(which(target & part == k), which(!target & part == k),
+                       protocol$n_targets[turn(n) == k], protocol$positive_size,
+                       sum(turn(protocol$n_negative) == k), protocol$negative_size)
+    cbind(drawn, part = k)
   })
+  train <- do.call(rbind, train)
+  train$bag <- match(paste(train$part, train$bag), unique(paste(train$part, train$bag)))
+  list(train = train, test = which(part == 0))
+}
+
+# The group of each person, named by the people, 0 for the test; people with a target and people
+# without one are dealt out separately.
+deal_people <- function(person, target, share, n_parts) {
+  people <- as.character(sort(unique(person)))
+  wears <- people %in% person[target]
+  part <- stats::setNames(integer(length(people)), people)
+  for (kind in unique(wears)) {
+    mine <- pick(people[wears == kind], sum(wears == kind))
+    train <- mine[seq_len(round(share * length(mine)))]
+    part[train] <- rep_len(seq_len(n_parts), length(train))
+  }
+  part
 }

@@ -34,12 +34,13 @@
 #'                       n_test = 20)
 #' e
 #' @export
-paper_experiment <- function(name, methods = NULL, runs = 10, ..., units = NULL, data = NULL, seed = 2016, dir = NULL,
+paper_experiment <- function(name, methods = NULL, runs = 10, ..., units = NULL, data = NULL, seed = NULL,
+                             dir = NULL,
                              keep_fits = FALSE, progress = getOption("fumi.progress", interactive())) {
   protocol <- paper_protocol(name, ...)
   settings <- check_settings(methods, protocol$name)
   units <- if (is.null(units)) protocol$units else check_unit(units, protocol)
-  seed <- check_count(seed, "seed", min = 0)
+  seed <- check_seed(seed, protocol)
   source <- paper_source(protocol, data)
   tasks <- paper_tasks(protocol, settings, check_runs(runs), units, seed)
   run <- task_runner(protocol, source, check_flag(keep_fits, "keep_fits"))
@@ -101,22 +102,23 @@ task_runner <- function(protocol, source, keep_fits) {
 # Trains one setting on the bags of one run and unit, and scores the test images with each of its detectors.
 paper_task <- function(task, protocol, source, keep_fits) {
   drawn <- paper_draw(protocol, source, task$run, task$unit, task$seed)
-  train <- drawn$train
-  b <- bags(source$images(train$image), train$bag, train$label[!duplicated(train$bag)],
-            truth = source$is_target(task$unit)[train$image])
+  b <- training_bags(drawn, source)
   s <- task$setting
   parameters <- c(s$parameters, keep_background = if ("subace" %in% s$detectors) TRUE)
   seconds <- system.time(fit <- with_stream(task$stream, fit_quietly(setting_fitter(s), b, parameters)))[["elapsed"]]
   if (identical(fit$stop_reason, "interrupt")) check_status("interrupt")
   test <- source$images(drawn$test)
   score <- lapply(s$detectors, function(detector)
-    do.call(stats::predict, c(list(fit, test), if (detector == "subace") list(detector = detector)))$.score)
+    do.call(stats::predict, c(list(fit, test), if (detector != "score") list(detector = detector)))$.score)
   scale <- negative_scale(fit, b)
   threshold <- if (is.null(fit$natural_threshold)) NA else fit$natural_threshold
-  list(score = score, fit = if (keep_fits) fit,
-       facts = data.frame(run = task$run, unit = task$unit, method = s$method, setting = s$setting, detector = s$detectors,
-                          seconds = seconds, center = scale[["center"]], scale = scale[["scale"]],
-                          ratio = identical(fit$score_scale, "log"), above = sum(score[[1]] > threshold)))
+  facts <- data.frame(run = task$run, unit = task$unit, method = s$method, setting = s$setting,
+                      detector = s$detectors, seconds = seconds, center = scale[["center"]],
+                      scale = scale[["scale"]], ratio = identical(fit$score_scale, "log"),
+                      above = sum(score[[1]] > threshold))
+  if (is_scene(protocol))
+    facts <- cbind(facts, do.call(rbind, lapply(score, judge_scene, protocol, source, drawn)))
+  list(score = score, fit = if (keep_fits) fit, facts = facts)
 }
 
 new_paper_experiment <- function(done, protocol, settings, source, seed, seconds) {

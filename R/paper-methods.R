@@ -16,14 +16,23 @@
 #' subset(paper_tuning("usps"), chosen)[c("method", "configuration", "mean")]
 #' @export
 paper_methods <- function(name) {
-  name <- paper_protocol(name)$name
-  own <- setting("DL-FUMI", "the paper's parameters", "dlfumi", paper_protocol(name)$parameters)
+  protocol <- paper_protocol(name)
+  own <- setting("DL-FUMI", if (length(protocol$parameters)) "the paper's parameters" else "defaults",
+                 "dlfumi", protocol$parameters)
   tuned <- stored("tuned.rds")[[counterpart(name)]]
   chosen <- lapply(names(tuned), function(method)
-    setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters))
+    setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters, pin = protocol$seed == 2016))
   if (name == "usps") return(c(list(own), unlist(lapply(chosen, with_average), recursive = FALSE)))
-  lapply(c(list(own), chosen), with_subace)
+  all <- c(list(own), chosen)
+  if (protocol$seed == 2016) all <- lapply(all, with_subace)
+  if (endsWith(name, "person")) all else c(all, list(background_only))
 }
+
+# The control of detectors with atoms: how far an instance is from the background, without any.
+background_only <- list(method = "background only", setting = "no atoms", fitter = "dlfumi",
+                        parameters = list(noise = "background", n_target = 1, n_background = 1,
+                                          n_start = 1, combine = "best", max_iter = 1),
+                        detectors = "norm")
 
 #' @rdname paper_methods
 #' @export
@@ -33,11 +42,11 @@ paper_tuning <- function(name) {
                                                              tuned[[method]]$tried)))
 }
 
-# What the stored results rely on and does not depend on the defaults of a later version.
+# What the stored results of version 0.1.0 rely on and does not depend on the defaults of a later version.
 pinned <- list(mi_svm = list(class_weights = "none", max_iter = 50, normalize = "unit"))
 
-setting <- function(method, setting, fitter, parameters, detectors = "score") {
-  if (is.character(fitter))
+setting <- function(method, setting, fitter, parameters, detectors = "score", pin = TRUE) {
+  if (pin && is.character(fitter))
     parameters <- c(parameters, pinned[[fitter]][setdiff(names(pinned[[fitter]]),
                                                          names(parameters))])
   list(method = method, setting = setting, fitter = fitter, parameters = parameters,
@@ -58,7 +67,7 @@ with_average <- function(s) {
 n_averaged <- 8
 
 with_subace <- function(s) {
-  if (s$fitter == "dlfumi") s$detectors <- c("score", "subace")
+  if (s$method == "DL-FUMI") s$detectors <- c("score", "subace")
   s
 }
 

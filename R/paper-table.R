@@ -3,14 +3,19 @@
 #' The results of an experiment next to the paper's own: those stored with the package, made by
 #' `inst/replication/run_all.R`, or those of an experiment of your own.
 #'
-#' @param x the name of a stored experiment, `"usps"`, `"olivetti_eyeglasses"` or
-#'   `"olivetti_person"`; or, for `paper_table()`, what [paper_experiment()] returned.
+#' @param x the name of an experiment, see [paper_bags()]; or, for `paper_table()`, what
+#'   [paper_experiment()] returned.
+#' @param seed for a name, the seed of the stored results; by default that of the experiment. Of
+#'   `"usps"` and `"olivetti_eyeglasses"` there are fresh draws with seed 2028, too.
 #' @return `paper_table()`: a data frame of class `paper_table`, one row per method and setting,
 #'   best first. For `"usps"` its columns are `method`, `setting`, `mean` and `sd` of the accuracy
 #'   in per cent over `runs` repetitions, and the `paper`'s accuracy. For the others: `method`,
 #'   `setting`, the mean true positive rate in per cent at each false positive rate of the paper
 #'   (`1 %`, ...), the mean `AUC` with the limits `low` and `high` of its 95 % confidence interval
-#'   from resampling people, `runs`, and the paper's rates (`paper 1 %`, ..., for its AR faces).
+#'   from resampling people, `runs`, and the paper's rates (`paper 1 %`, ..., for its AR faces). For
+#'   scenes: the mean true positive rates of pixels, the mean probabilities in per cent that a whole
+#'   target is detected (`PD at 0.001`: at 0.001 false alarms per pixel, see [pd_far()]), and the
+#'   mean `AUC` of pixels with its standard deviation `sd` over runs.
 #'
 #'   It prints, and `format()` returns it, as people read it: the digits as methods x settings, the
 #'   rates with the interval in one column. `knitr::kable(format(paper_table("usps")))` is the same
@@ -30,11 +35,13 @@
 #' subset(paper_table("usps"), method == "DL-FUMI")$mean
 #' paper_results("usps")$date
 #' @export
-paper_table <- function(x) {
-  if (is.character(x)) x <- paper_results(x)
+paper_table <- function(x, seed = NULL) {
+  if (is.character(x)) x <- paper_results(x, seed)
   if (!inherits(x, "paper_experiment"))
     stop_fumi("`x` must be the name of an experiment or the result of `paper_experiment()`, not ", describe(x), ".")
-  out <- if (x$name == "usps") digits_table(x) else detection_table(x)
+  out <- if (x$name == "usps") digits_table(x)
+         else if (is_scene(x)) scene_table(x)
+         else detection_table(x)
   structure(out, class = c("paper_table", "data.frame"))
 }
 
@@ -56,6 +63,7 @@ print.paper_table <- function(x, ...) {
 format.paper_table <- function(x, ...) {
   if (all(c("method", "setting", "mean", "paper") %in% names(x))) return(format_digits(x))
   if (all(c("method", "setting", "AUC", "low", "high") %in% names(x))) return(format_detection(x))
+  if (all(c("method", "setting", "PD at 0") %in% names(x))) return(format_scene(x))
   NextMethod()
 }
 
@@ -63,6 +71,10 @@ table_caption <- function(x) {
   if (!all(c("runs", "setting") %in% names(x)) || !nrow(x)) return()
   runs <- paste0("mean of ", paste(unique(range(x$runs)), collapse = " to "),
                  if (max(x$runs) == 1) " run" else " runs")
+  if ("PD at 0" %in% names(x))
+    return(paste0(if ("AUC" %in% names(x)) "Pixels: true positive rate in per cent at each false ",
+                  if ("AUC" %in% names(x)) "positive rate, AUC. ", "Targets: probability of ",
+                  "detection (PD) in per cent at false alarms per pixel: ", runs))
   if ("AUC" %in% names(x))
     return(paste0("True positive rate in per cent at each false positive rate: ", runs))
   if ("mean" %in% names(x))
@@ -90,6 +102,12 @@ format_detection <- function(x) {
              AUC = decimals(x$AUC, 3),
              `95 % interval` = paste(decimals(x$low, 3), "-", decimals(x$high, 3)),
              lapply(x[setdiff(rates, ours)], published_text), check.names = FALSE)
+}
+
+format_scene <- function(x) {
+  rates <- grep(" %$|^PD", names(x), value = TRUE)
+  data.frame(as.list(x)[c("method", "setting")], lapply(x[rates], decimals),
+             lapply(x[intersect(c("AUC", "sd"), names(x))], decimals, 3), check.names = FALSE)
 }
 
 # The rows of methods for which the paper has rates.
@@ -193,6 +211,7 @@ detection_table <- function(x) {
   })
   rows <- do.call(rbind, rows)
   rows <- rows[order(-rows$AUC), ]
+  if (!length(x$protocol$paper)) rows <- rows[!startsWith(names(rows), "paper")]
   rownames(rows) <- NULL
   rows
 }
@@ -252,11 +271,21 @@ stored <- function(file) readRDS(system.file("extdata", file, package = "fumi", 
 
 #' @rdname paper_table
 #' @export
-paper_results <- function(x) {
-  name <- check_choice(x, c("usps", "olivetti_eyeglasses", "olivetti_person"), "x")
-  x <- stored(paste0(name, ".rds"))
+paper_results <- function(x, seed = NULL) {
+  name <- check_choice(x, setdiff(names(paper_protocols), c("ar_sunglasses", "ar_person")), "x")
+  seed <- check_seed(seed, paper_protocol(name))
+  file <- result_file(name, seed)
+  if (!nzchar(system.file("extdata", file, package = "fumi")))
+    stop_fumi("`seed` must be one of the stored results of \"", name, "\", not ", seed, ".",
+              class = "no_data")
+  x <- stored(file)
   x$scores <- lapply(x$scores, whole_score)
   x
+}
+
+# Results by the protocol's own seed have its name alone.
+result_file <- function(name, seed) {
+  paste0(name, if (seed != paper_protocol(name)$seed) paste0("_", seed), ".rds")
 }
 
 whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
@@ -272,6 +301,7 @@ compact_experiment <- function(x) {
     structure(as.integer(round(s / unit)), unit = unit)
   }
   if (x$name == "usps") x$predicted <- digit_predictions(x)
+  if (is_scene(x)) return(compact_scene(x))
   x$scores <- lapply(seq_along(x$scores), function(i)
     if (exact[i]) in_units(x$scores[[i]]) else roc_steps(x$scores[[i]], task_test(x, i)$truth))
   if (x$name == "usps") {
@@ -279,6 +309,18 @@ compact_experiment <- function(x) {
     x$scores <- x$scores[kept]
     x$tasks <- t[kept, ]
   }
+  x["fits"] <- NULL
+  x
+}
+
+# Of a scene, what tables read, and of run 1 the steps of the ROC curves.
+compact_scene <- function(x) {
+  first <- x$tasks$run == min(x$tasks$run)
+  known <- !anyNA(x$tests[[1]]$truth)
+  x$scores <- lapply(seq_along(x$scores), function(i)
+    if (first[i] && known) roc_steps(x$scores[[i]], task_test(x, i)$truth))
+  x$tests <- x$tests[1]
+  x$tests[[1]][c("index", "group")] <- NULL
   x["fits"] <- NULL
   x
 }

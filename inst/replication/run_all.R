@@ -1,8 +1,12 @@
 # Everything behind the stored results of the paper's experiments, from the choice of parameters to
 # the tables:
 #
-#   Rscript run_all.R [--dir=folder] [--workers=n] [--store=folder] [--methods=a;b] [tune | run |
-#   told] [experiment ...]
+#   Rscript run_all.R [--dir=folder] [--workers=n] [--store=folder] [--methods=a;b] [--data=folder]
+#   [--seed=n] [--runs=n] [tune | run | told] [experiment ...]
+#
+# For experiments on data that are not in the package, `data` is a folder with one file per set,
+# cmu.rds, hyper_sandiego.rds, hyper_hydice.rds and hyper_muufl.rds, each with what
+# `paper_experiment(data = )` takes.
 #
 # Parameters are chosen on the training bags of run 1 alone, by the mean over folds of whole bags
 # of the AUC of the best instance of each positive bag against all negative instances; test images
@@ -26,6 +30,14 @@ stages <- intersect(c("tune", "run", "told"), words)
 if (!length(stages)) stages <- c("tune", "run", "told")
 experiments <- setdiff(words, stages)
 if (!length(experiments)) experiments <- c("usps", "olivetti_eyeglasses", "olivetti_person")
+seed <- if (length(option("seed", NULL))) as.integer(option("seed", NULL))
+runs <- eval(parse(text = option("runs", "10")))
+
+data_of <- function(name) {
+  set <- sub("^(cmu|hyper_[a-z]+).*", "\\1", name)
+  if (set != name || startsWith(name, "hyper"))
+    readRDS(file.path(option("data", "."), paste0(set, ".rds")))
+}
 dir.create(store, recursive = TRUE, showWarnings = FALSE)
 options(fumi.progress = TRUE)
 if (workers > 1) future::plan("multisession", workers = workers)
@@ -101,6 +113,21 @@ method_grids <- function(name) list(
   `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),
                                                stringsAsFactors = FALSE)))
 
+# Experiments of version 0.2.0 take the grids of suggest_grid(), eight rows of each: of DL-FUMI two
+# with white noise and all with the background's.
+suggested <- c(`DL-FUMI, noise chosen` = "dlfumi", `mi-SVM` = "mi_svm", `MI-ACE` = "mi_ace",
+               `MI-HE` = "mi_he", MILES = "miles", `e-FUMI` = "e_fumi", DMIL = "dmil",
+               `EM-DD` = "em_dd", `single instances` = "sil")
+
+is_new <- function(name, method = "") paper_protocol(sub("^usps_.*", "usps", name))$seed != 2016 ||
+  name != "usps" && method == "DL-FUMI, noise chosen"
+
+suggested_grid <- function(name, method) {
+  grid <- suggest_grid(tuning_bags(name)[[1]], get(suggested[[method]]))
+  if (method != "DL-FUMI, noise chosen") return(utils::head(grid, 8))
+  cbind(grid[c(1, 4, 7:12), ], variant = "exact")
+}
+
 grids <- function(name) switch(
   name,
   usps_larger = list(`DL-FUMI` = list("dlfumi", atoms(larger_sizes, c(0.003, 0.006, 0.01)))),
@@ -117,10 +144,13 @@ svm_columns <- function(grid) {
   grid
 }
 
-# Faces take the methods of the paper's own comparison, and MI-ACE.
+# Faces take the methods of the paper's own comparison, and MI-ACE; scenes have no DMIL and EM-DD.
 methods_of <- function(name) {
   all_methods <- if (grepl("usps", name)) names(grids(name))
-                 else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE")
+                 else if (startsWith(name, "hyper")) setdiff(names(suggested), c("DMIL", "EM-DD"))
+                 else if (is_new(name)) setdiff(names(suggested), c("e-FUMI", "MILES"))
+                 else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE",
+                        "DL-FUMI, noise chosen"[name == "olivetti_eyeglasses"])
   intersect(all_methods, strsplit(option("methods", paste(all_methods, collapse = ";")), ";")[[1]])
 }
 
@@ -129,20 +159,26 @@ methods_of <- function(name) {
 # Training bags of run 1: all digits; the eyeglasses; the first ten people, of whom each has two
 # positive bags.
 tuning_bags <- function(name) {
-  units <- switch(name, usps = , usps_larger = , usps_score = 0:9, olivetti_eyeglasses = 1,
-                  olivetti_person = 1:10)
+  lapply(tuning_draws(name), `[[`, "train")
+}
+
+tuning_draws <- function(name) {
+  units <- switch(name, usps = , usps_larger = , usps_score = 0:9, olivetti_person = 1:10, 1)
   lapply(setNames(units, units), function(unit) paper_bags(sub("usps_.*", "usps", name), 1,
-                                                           unit)$train)
+                                                           unit, data = data_of(name)))
 }
 
 tune_method <- function(name, method) {
-  fitter <- grids(name)[[method]][[1]]
-  grid <- grids(name)[[method]][[2]]
-  if (fitter == "mi_svm") grid <- svm_columns(grid)
+  new <- is_new(name, method)
+  fitter <- if (new) suggested[[method]] else grids(name)[[method]][[1]]
+  grid <- if (new) suggested_grid(name, method) else grids(name)[[method]][[2]]
+  if (fitter == "mi_svm" && !new) grid <- svm_columns(grid)
   message(name, ": ", method, ", ", nrow(grid), " configurations")
   set.seed(2016)
   tuned <- mil_tune(tuning_bags(name), get(fitter), grid,
-                    folds = if (name == "olivetti_person") 2 else 3, level = "witness-0.1",
+                    folds = if (name == "olivetti_person") 2 else 3,
+                    group = tuning_draws(name)[[1]]$bag_group,
+                    level = if (new) "witness" else "witness-0.1",
                     refit = FALSE, dir = file.path(dir, "tune", name, method))
   text <- vapply(seq_len(nrow(grid)), function(i) {
     row <- Filter(function(v) length(v) && !anyNA(v),
@@ -177,19 +213,31 @@ tune_all <- function() {
 # paper_methods() reads the parameters that the package has stored: install it again after a new
 # choice.
 run_experiment <- function(name) {
-  result <- fumi:::compact_experiment(paper_experiment(name, methods_of(name),
-                                                       dir = file.path(dir, "run", name)))
+  known <- vapply(paper_methods(name), `[[`, "", "method")
+  asked <- if (nzchar(option("methods", ""))) strsplit(option("methods"), ";")[[1]] else known
+  used <- if (is.null(seed)) paper_protocol(name)$seed else seed
+  result <- fumi:::compact_experiment(paper_experiment(
+    name, run_settings(name, intersect(known, asked)), runs = runs, seed = used,
+    data = data_of(name), dir = file.path(dir, "run", paste(name, used))))
   result$command <- paste("Rscript run_all.R run", name)
-  file <- file.path(store, paste0(name, ".rds"))
+  file <- file.path(store, fumi:::result_file(name, used))
   if (file.exists(file)) result <- beside(result, readRDS(file))
   saveRDS(result, file, compress = "xz")
   result$scores <- lapply(result$scores, fumi:::whole_score)
   described <- data.frame(paper_table(result), seed = result$seed, version = result$version,
                           date = paste(result$date, collapse = " "), check.names = FALSE)
-  utils::write.csv(described, file.path(store, paste0(name, ".csv")), row.names = FALSE)
+  utils::write.csv(described, file.path(store, sub("rds$", "csv", basename(file))),
+                   row.names = FALSE)
   utils::write.csv(paper_tuning(name), file.path(store, paste0(name, "-tuning.csv")),
                    row.names = FALSE)
   print(paper_table(result))
+}
+
+# Of the fresh digits, the rows that were named before they were run.
+run_settings <- function(name, methods) {
+  all <- Filter(function(s) s$method %in% methods, paper_methods(name))
+  wanted <- strsplit(option("settings", ""), ";")[[1]]
+  if (length(wanted)) Filter(function(s) s$setting %in% wanted, all) else all
 }
 
 # What was just run, beside what is stored of other methods.

@@ -73,6 +73,55 @@ test_that("numbers of a protocol can be changed, and others are refused", {
                 "50 positive bags of 4 with 1 target, 50 negative bags of 50")
 })
 
+test_that("people apart: no person of the test trains, and bags keep their group", {
+  set.seed(601)
+  faces <- make_cmu()
+  for (name in c("olivetti_eyeglasses", "cmu_sunglasses", "cmu_sunglasses_poses")) {
+    protocol <- paper_protocol(name, apart = TRUE)
+    expect_equal(protocol$name, paste0(name, "_apart"))
+    source <- paper_source(protocol, faces)
+    for (run in 1:3) {
+      drawn <- paper_draw(protocol, source, run, 1, 5)
+      train <- drawn$train
+      expect_length(intersect(source$group[train$image], source$group[drawn$test]), 0)
+      expect_false(anyDuplicated(train$image) > 0)
+      part_of <- tapply(train$part, source$group[train$image], function(k) length(unique(k)))
+      expect_true(all(part_of == 1))
+      expect_true(all(tapply(train$part, train$bag, function(k) length(unique(k))) == 1))
+      expect_equal(sum(train$truth), sum(protocol$n_targets))
+      expect_equal(length(unique(train$bag)), length(protocol$n_targets) + protocol$n_negative)
+    }
+  }
+  p <- paper_bags("olivetti_eyeglasses", apart = TRUE)
+  expect_length(p$bag_group, length(p$train))
+  folds <- bag_folds(p$train, 3, group = p$bag_group)
+  expect_equal(length(unique(paste(folds, p$bag_group))), 3)
+  expect_error(paper_protocol("usps", apart = TRUE), "`name`", class = "fumi_error_input")
+})
+
+test_that("the CMU faces must be given, and come in one pose or in all", {
+  old <- Sys.getenv("FUMI_CMU_DIR", NA)
+  Sys.unsetenv("FUMI_CMU_DIR")
+  on.exit(if (!is.na(old)) Sys.setenv(FUMI_CMU_DIR = old))
+  expect_error(paper_bags("cmu_sunglasses"), "FUMI_CMU_DIR", class = "fumi_error_no_data")
+  expect_error(paper_bags("cmu_sunglasses", data = list(1)), "`read_cmu_faces\\(\\)`",
+               class = "fumi_error_type")
+  set.seed(602)
+  faces <- make_cmu()
+  size <- function(name) {
+    p <- paper_bags(name, data = faces)
+    length(p$train$bag) + length(p$index)
+  }
+  expect_equal(size("cmu_sunglasses"), 160)
+  expect_equal(size("cmu_sunglasses_poses"), 640)
+  one <- list(list(method = "MI-ACE", setting = "defaults", fitter = "mi_ace"), background_only)
+  table <- paper_table(paper_experiment("cmu_sunglasses", one, 1, data = faces))
+  expect_true(all(table$AUC > 0.9))
+  expect_true("paper 1 %" %in% names(table))
+  table <- paper_table(paper_experiment("cmu_sunglasses_apart", one, 1, data = faces))
+  expect_false("paper 1 %" %in% names(table))
+})
+
 test_that("the AR faces must be given", {
   withr_env <- Sys.getenv("FUMI_AR_DIR", NA)
   Sys.unsetenv("FUMI_AR_DIR")

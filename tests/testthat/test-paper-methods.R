@@ -11,7 +11,7 @@ test_that("settings are those that were chosen", {
     expect_true(all(best))
     for (s in settings) {
       expect_true(is.function(get(s$fitter)))
-      expect_length(setdiff(names(s$parameters), names(formals(s$fitter))), 0)
+      expect_length(setdiff(names(s$parameters), c(names(formals(s$fitter)), control_names())), 0)
     }
   }
   parameters <- function(name) lapply(paper_methods(name), `[[`, "parameters")
