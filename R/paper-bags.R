@@ -181,11 +181,10 @@ paper_protocols <- list(
 
 # Experiments that the paper does not have. `apart` is the share of the people that train,
 # `n_parts` the number of groups that they are in. A `halo` in pixels: targets are known by points.
-unlike_paper <- function(..., seed = 2028) {
-  utils::modifyList(glasses, list(..., seed = seed, paper = list()))
+unlike_paper <- function(...) {
+  utils::modifyList(glasses, list(..., seed = 2028, paper = NULL))
 }
-scene <- function(..., seed = 2028) list(..., units = 1L, seed = seed, fpr = c(0.01, 0.1),
-                                         parameters = list(), paper = list())
+scene <- function(...) list(..., units = 1L, seed = 2028, fpr = c(0.01, 0.1))
 
 paper_protocols <- c(paper_protocols, list(
   cmu_sunglasses = c(list(n_targets = rep(1, 8), positive_size = 5, n_negative = 5,
