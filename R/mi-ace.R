@@ -79,7 +79,7 @@
 #'
 #'   Meerdink, S., Bocinsky, J., Zare, A., Kroeger, N., McCurley, C., Shats, D. and Gader, P.
 #'   (2022). Multitarget multiple-instance learning for hyperspectral target detection. *IEEE
-#'   Transactions on Geoscience and Remote Sensing*, 60, 1--14.
+#'   Transactions on Geoscience and Remote Sensing*, 60, 5502814. \doi{10.1109/TGRS.2021.3060966}
 #' @seealso [ace()], [background_stats()]
 #' @examples
 #' set.seed(1)

@@ -74,7 +74,7 @@
 #'   \item{n_iter, stop_reason}{how it ended}
 #' @references Jiao, C., Chen, C., McGarvey, R. G., Bohlman, S., Jiao, L. and Zare, A. (2018).
 #'   Multiple instance hybrid estimator for hyperspectral target characterization and sub-pixel
-#'   target detection. *ISPRS Journal of Photogrammetry and Remote Sensing*, 146, 235--250.
+#'   target detection. *ISPRS Journal of Photogrammetry and Remote Sensing*. arXiv:1710.11599.
 #' @seealso [dlfumi()], [e_fumi()], [mi_ace()]
 #' @examples
 #' set.seed(1)

@@ -184,7 +184,8 @@ paper_protocols <- list(
 unlike_paper <- function(...) {
   utils::modifyList(glasses, list(..., seed = 2028, paper = NULL))
 }
-scene <- function(...) list(..., units = 1L, seed = 2028, fpr = c(0.01, 0.1))
+scene <- function(...) list(..., units = 1L, seed = 2028, fpr = c(0.01, 0.1),
+                            parameters = list(lambda = 0.001))
 
 paper_protocols <- c(paper_protocols, list(
   cmu_sunglasses = c(list(n_targets = rep(1, 8), positive_size = 5, n_negative = 5,

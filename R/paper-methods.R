@@ -17,7 +17,7 @@
 #' @export
 paper_methods <- function(name) {
   protocol <- paper_protocol(name)
-  own <- setting("DL-FUMI", if (length(protocol$parameters)) "the paper's parameters" else "defaults",
+  own <- setting("DL-FUMI", paste("the paper's", if (is_scene(protocol)) "lambda" else "parameters"),
                  "dlfumi", protocol$parameters)
   tuned <- stored("tuned.rds")[[counterpart(name)]]
   chosen <- lapply(names(tuned), function(method)

@@ -98,16 +98,18 @@ format_digits <- function(x) {
 format_detection <- function(x) {
   rates <- grep(" %$", names(x), value = TRUE)
   ours <- rates[!startsWith(rates, "paper ")]
-  data.frame(as.list(x)[c("method", "setting")], lapply(x[ours], decimals),
-             AUC = decimals(x$AUC, 3),
-             `95 % interval` = paste(decimals(x$low, 3), "-", decimals(x$high, 3)),
-             lapply(x[setdiff(rates, ours)], published_text), check.names = FALSE)
+  columns <- c(as.list(x)[c("method", "setting")], lapply(x[ours], decimals),
+               list(AUC = decimals(x$AUC, 3),
+                    `95 % interval` = paste(decimals(x$low, 3), "-", decimals(x$high, 3))),
+               lapply(x[setdiff(rates, ours)], published_text))
+  data.frame(columns, check.names = FALSE)
 }
 
 format_scene <- function(x) {
   rates <- grep(" %$|^PD", names(x), value = TRUE)
-  data.frame(as.list(x)[c("method", "setting")], lapply(x[rates], decimals),
-             lapply(x[intersect(c("AUC", "sd"), names(x))], decimals, 3), check.names = FALSE)
+  columns <- c(as.list(x)[c("method", "setting")], lapply(x[rates], decimals),
+               lapply(x[intersect(c("AUC", "sd"), names(x))], decimals, 3))
+  data.frame(columns, check.names = FALSE)
 }
 
 # The rows of methods for which the paper has rates.
@@ -276,8 +278,8 @@ paper_results <- function(x, seed = NULL) {
   seed <- check_seed(seed, paper_protocol(name))
   file <- result_file(name, seed)
   if (!nzchar(system.file("extdata", file, package = "fumi")))
-    stop_fumi("`seed` must be one of the stored results of \"", name, "\", not ", seed, ".",
-              class = "no_data")
+    stop_fumi("`x` must be an experiment with stored results, but there are none of \"", name,
+              "\" with seed ", seed, ".", class = "no_data")
   x <- stored(file)
   x$scores <- lapply(x$scores, whole_score)
   x

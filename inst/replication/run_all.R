@@ -113,19 +113,36 @@ method_grids <- function(name) list(
   `single instances` = list("sil", expand.grid(cost = 10^(-2:1), classifier = c("logistic", "svm"),
                                                stringsAsFactors = FALSE)))
 
-# Experiments of version 0.2.0 take the grids of suggest_grid(), eight rows of each: of DL-FUMI two
-# with white noise and all with the background's.
+# Experiments of version 0.2.0 take the first eight rows of suggest_grid() for each method. Of
+# DL-FUMI they take two rows of white noise and six of the background's, as below; and, in a row of
+# its own, all that suggest_grid() has.
 suggested <- c(`DL-FUMI, noise chosen` = "dlfumi", `mi-SVM` = "mi_svm", `MI-ACE` = "mi_ace",
                `MI-HE` = "mi_he", MILES = "miles", `e-FUMI` = "e_fumi", DMIL = "dmil",
-               `EM-DD` = "em_dd", `single instances` = "sil")
+               `EM-DD` = "em_dd", `single instances` = "sil", `DL-FUMI, suggest_grid()` = "dlfumi")
+
+noise_grid <- function(x) {
+  s <- fumi:::grid_scales(x)
+  row <- function(noise, lambda, beta = NA, ridge = NA, norm = NA, n_target = 3, n_background = 8)
+    data.frame(noise, lambda, n_target, n_background, beta, ridge, normalize = norm,
+               normalize_after = norm, variant = "exact")
+  white <- signif(0.1 * s$correlation, 2)
+  rbind(row("white", white, n_target = 4, n_background = 15),
+        row("white", white, signif(log(2) / s$residual, 2), n_target = 4, n_background = 15),
+        row("background", 0.05, ridge = 0.1), row("background", 0.05, ridge = 0.001),
+        row("background", 0.05, ridge = 0.1, norm = "unit"),
+        row("background", 0.05, ridge = 0.001, norm = "unit"),
+        row("background", 0.1, ridge = 0.001),
+        row("background", 0.05, ridge = 0.001, n_target = 6, n_background = 15))
+}
 
 is_new <- function(name, method = "") paper_protocol(sub("^usps_.*", "usps", name))$seed != 2016 ||
-  name != "usps" && method == "DL-FUMI, noise chosen"
+  name == "olivetti_eyeglasses" && method == "DL-FUMI, noise chosen"
 
 suggested_grid <- function(name, method) {
-  grid <- suggest_grid(tuning_bags(name)[[1]], get(suggested[[method]]))
-  if (method != "DL-FUMI, noise chosen") return(utils::head(grid, 8))
-  cbind(grid[c(1, 4, 7:12), ], variant = "exact")
+  bags <- tuning_bags(name)
+  if (method == "DL-FUMI, noise chosen") return(noise_grid(bags))
+  grid <- suggest_grid(bags, get(suggested[[method]]))
+  if (method == "DL-FUMI, suggest_grid()") grid else utils::head(grid, 8)
 }
 
 grids <- function(name) switch(
@@ -148,7 +165,8 @@ svm_columns <- function(grid) {
 methods_of <- function(name) {
   all_methods <- if (grepl("usps", name)) names(grids(name))
                  else if (startsWith(name, "hyper")) setdiff(names(suggested), c("DMIL", "EM-DD"))
-                 else if (is_new(name)) setdiff(names(suggested), c("e-FUMI", "MILES"))
+                 else if (is_new(name)) setdiff(names(suggested),
+                                             c("e-FUMI", "MILES", "EM-DD", "DL-FUMI, suggest_grid()"))
                  else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE",
                         "DL-FUMI, noise chosen"[name == "olivetti_eyeglasses"])
   intersect(all_methods, strsplit(option("methods", paste(all_methods, collapse = ";")), ";")[[1]])
@@ -219,7 +237,8 @@ run_experiment <- function(name) {
   result <- fumi:::compact_experiment(paper_experiment(
     name, run_settings(name, intersect(known, asked)), runs = runs, seed = used,
     data = data_of(name), dir = file.path(dir, "run", paste(name, used))))
-  result$command <- paste("Rscript run_all.R run", name)
+  result$command <- paste0("Rscript run_all.R ", if (used != paper_protocol(name)$seed)
+    paste0("--seed=", used, " "), "run ", name)
   file <- file.path(store, fumi:::result_file(name, used))
   if (file.exists(file)) result <- beside(result, readRDS(file))
   saveRDS(result, file, compress = "xz")

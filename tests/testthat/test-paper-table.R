@@ -109,7 +109,25 @@ test_that("stored tables have what they promise", {
   expect_error(paper_table("mnist"), class = "fumi_error_input")
   expect_error(paper_table(1), class = "fumi_error_input")
   size <- sum(file.size(list.files(system.file("extdata", package = "fumi"), full.names = TRUE)))
-  expect_lt(size, 6e5)
+  expect_lt(size, 1.2e6)
+})
+
+test_that("results of fresh draws and of other people's data have what they promise", {
+  fresh <- list(c("usps", 2028), c("olivetti_eyeglasses", 2028), "olivetti_eyeglasses_apart",
+                "cmu_sunglasses", "hyper_sandiego", "hyper_hydice", c("hyper_sandiego", 2029),
+                c("hyper_hydice", 2029), "hyper_hydice_points", "hyper_muufl_points")
+  for (of in fresh) {
+    seed <- if (length(of) > 1) as.numeric(of[2])
+    x <- paper_results(of[1], seed)
+    expect_equal(x$seed, if (is.null(seed)) 2028 else seed)
+    for (field in c("date", "version", "machine", "command", "rng_kind"))
+      expect_true(length(x[[field]]) > 0)
+    table <- paper_table(of[1], seed)
+    expect_output(print(table), "runs?")
+    if (of[1] != "usps") expect_true("background only" %in% table$method)
+  }
+  expect_error(paper_table("usps", seed = 1), "with seed 1", class = "fumi_error_no_data")
+  expect_error(paper_table("cmu_sunglasses_poses"), class = "fumi_error_no_data")
 })
 
 test_that("what DL-FUMI reaches when it is told the targets has a table of its own", {
@@ -123,11 +141,11 @@ test_that("what DL-FUMI reaches when it is told the targets has a table of its o
 })
 
 # One replicate of each experiment, run anew: all methods but those that take long.
-rerun <- function(name, unit, methods) {
-  x <- paper_results(name)
+rerun <- function(name, unit, methods, seed = NULL) {
+  x <- paper_results(name, seed)
   again <- Filter(function(s) s$method %in% methods && !grepl("averaged", s$setting),
                   paper_methods(name))
-  e <- paper_experiment(name, again, runs = 1, units = unit)
+  e <- paper_experiment(name, again, runs = 1, units = unit, seed = seed)
   key <- function(t) paste(t$run, t$unit, t$method, t$setting, t$detector)
   at <- match(key(e$tasks), key(x$tasks))
   expect_false(anyNA(at))
@@ -140,6 +158,8 @@ test_that("a stored replicate of each experiment can be had again", {
                      "DMIL", "MI-ACE"))
   rerun("olivetti_eyeglasses", 1, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
   rerun("olivetti_person", 4, c("DL-FUMI", "mi-SVM", "DMIL", "MI-ACE"))
+  rerun("olivetti_eyeglasses_apart", 1, c("DL-FUMI", "DMIL", "background only"))
+  rerun("usps", 3, "MI-ACE", seed = 2028)
 })
 
 test_that("steps have the ROC curve of their scores", {
