@@ -18,7 +18,7 @@
 #'   same with people kept apart, which `apart = TRUE` asks for, too: no person of the test is in a
 #'   training bag. The people of the training bags are in three groups, each bag has images of one
 #'   group, and `bag_group` names it, for the `group` of [bag_folds()].
-#' * `"hyper_sandiego"`, `"hyper_hydice"`: airplanes and vehicles in hyperspectral scenes, which
+#' * `"hyper_sandiego"`, `"hyper_hydice"`: aircraft and vehicles in hyperspectral scenes, which
 #'   the user must have. Bags are blocks of 5 x 5 pixels, positive if a pixel of a target is
 #'   inside. Half of the positive blocks, and `n_negative` others, are for training; the test holds
 #'   the pixels of all other blocks.
@@ -34,9 +34,9 @@
 #' Of the AR and CMU faces and the scenes, the package has results, but no image. The AR faces are
 #' given to researchers who ask for them; the CMU Face Images are set 124 of the UCI Machine
 #' Learning Repository; the San Diego scene is an AVIRIS cube (189 bands, 100 x 100 pixels, three
-#' airplanes), the HYDICE one an urban scene (162 bands, 80 x 100 pixels), both as crops that the
+#' aircraft), the HYDICE one an urban scene (162 bands, 80 x 100 pixels), both as crops that the
 #' literature of anomaly detection passes around; MUUFL Gulfport (64 bands, a crop of 100 x 100
-#' pixels here) is at github.com/GatorSense/MUUFLGulfport. Each has terms of its own.
+#' pixels here) is at <https://github.com/GatorSense/MUUFLGulfport>. Each has terms of its own.
 #'
 #' @param name the experiment, see below: `"usps"`, `"olivetti_eyeglasses"`, ...
 #' @param ... numbers of the protocol to change, such as `n_negative = 10`.
