@@ -99,7 +99,7 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
   shown <- scored_bag(object, new_data, bag, ..., call = call)
   title <- ggplot2::labs(title = shown$title)
   if (!is.null(object$image_dim)) {
-    name <- make.unique(format_each(shown$score))
+    name <- paste0(shown$rank, ": ", format_each(shown$score))
     long <- long_parts(shown$instances, name, "instance")
     return(draw_instances(long, NULL, object$image_dim, "part", "role", range(long$value)) + title)
   }
@@ -123,7 +123,7 @@ draw_instances <- function(long, axis, image_dim, panel, role, limits) {
     ggplot2::geom_line() + facet + ggplot2::labs(x = axis$label, y = NULL, colour = role)
   if (all(long[[role]] %in% names(colours)))
     plot <- plot + ggplot2::scale_colour_manual(values = colours)
-  if (is.null(axis$names)) return(plot)
+  if (is.null(axis$names)) return(plot + ggplot2::scale_x_continuous(n.breaks = 3))
   plot + ggplot2::scale_x_continuous(breaks = axis$at, labels = axis$names) +
     ggplot2::theme(axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5))
 }
@@ -202,7 +202,7 @@ draw_rocs <- function(curves, labels) {
 }
 
 long_curves <- function(curves, labels, areas) {
-  text <- make.unique(paste0(labels, ifelse(labels == "", "", ", "), areas))
+  text <- make.unique(paste0(labels, ifelse(labels == "", "", ", "), areas), " #")
   do.call(rbind, lapply(seq_along(curves), function(i)
     data.frame(curve = factor(text[i], text), curves[[i]])))
 }

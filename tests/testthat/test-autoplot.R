@@ -92,6 +92,8 @@ test_that("several curves, benchmarks and detections have a legend", {
                    c("curve 1, AUC 0.667", "second, AUC 0.667"))
   expect_identical(curves(ggplot2::autoplot(r, r, labels = c("a", "b"))),
                    c("a, AUC 0.667", "b, AUC 0.667"))
+  expect_identical(curves(ggplot2::autoplot(r, r, labels = c("a", "a"))),
+                   c("a, AUC 0.667", "a, AUC 0.667 #1"))
   expect_error(ggplot2::autoplot(r, 3), "`...`", class = "fumi_error_type")
   expect_error(ggplot2::autoplot(r, labels = c("a", "b")), "`labels`",
                class = "fumi_error_dimension")
