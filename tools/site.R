@@ -8,6 +8,8 @@ options(pkgdown.internet = FALSE, warn = 1)
 article_format <- pkgdown:::build_rmarkdown_format
 utils::assignInNamespace("build_rmarkdown_format", function(...) {
   format <- article_format(...)
+  # The ending of a figure's file is that of its device, which an article may choose.
+  format$knitr$opts_chunk$fig.ext <- NULL
   arguments <- format$pre_processor
   format$pre_processor <- function(...) sub("^--mathjax$", "--mathml", arguments(...))
   format
