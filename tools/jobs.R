@@ -31,7 +31,8 @@ keep_result <- function(row) {
 copy_of_package <- function() {
   copy <- file.path(tempfile(), "fumi")
   dir.create(copy, recursive = TRUE)
-  file.copy(list.files(root, full.names = TRUE), copy, recursive = TRUE)
+  file.copy(c(list.files(root, full.names = TRUE), file.path(root, ".Rbuildignore")), copy,
+            recursive = TRUE)
   unlink(c(file.path(copy, "ctest", "build"),
            list.files(file.path(copy, "src"), "[.](o|so)$", full.names = TRUE)), recursive = TRUE)
   copy
