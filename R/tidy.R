@@ -262,7 +262,7 @@ print.summary.mil_model <- function(x, digits = 3, ...) {
     print(table, digits = digits, row.names = FALSE)
   }
   if (!is.null(x$weight)) {
-    cat("\nWeight of the E-step, instances of positive bags:\n")
+    cat("\nWeight of the E-step (1: a target), instances of positive bags:\n")
     print(x$weight, digits = digits)
   }
   table_of(paste0("Atoms (share of instances that use it, share of the codes' energy",

@@ -22,6 +22,7 @@ test_that("every method prints its data, what it learned, its parameters and its
   expect_no_match(text, " 1 (bags|instances|iterations|starts|atoms|signatures)\\b")
   expect_match(text[1], "cost 3, .*sigma [0-9.]+")
   expect_match(text[6], "2 clusters of target instances, and a classifier of bags")
+  expect_match(text[8:9], "alpha [0-9.]+")
   expect_match(text[9], "objective: .* in 1 iteration\n")
   expect_match(text[11], "one scale, ")
 })
