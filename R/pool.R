@@ -17,7 +17,8 @@
 #'
 #' `"top"` is not fooled by sizes: it is the largest of 4 scores drawn from the bag without
 #' replacement, in the mean over all such draws (in a bag of up to 4 instances, the largest). Its
-#' expectation does not depend on the size of the bag. It is a weighted mean of the upper scores: a
+#' expectation does not depend on the size of the bag, so the AUC of noise is near 0.5 (not exactly
+#' 0.5 where scores are skewed, since the medians of bags of different sizes differ a little). It is a weighted mean of the upper scores: a
 #' single target among 20 instances has a fifth of the weight that it has among 4, so with bags of
 #' one size `"max"` finds rare targets better. Bags of fewer than 4 instances have lower scores.
 #' `"mean"` is not fooled either, and gives a single target even less weight.

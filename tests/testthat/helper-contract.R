@@ -112,7 +112,7 @@ expect_calibrated <- function(model, b) {
 
 # Probabilities of new bags of 4 and of 20 instances mean something: little is lost against the
 # best monotone map of the same scores, and those of negative bags are low.
-expect_honest <- function(fit, quick, limit = .03) {
+expect_honest <- function(fit, quick, limit = .02) {
   for (size in c(4, 20)) {
     b <- noisy_bags(size)
     model <- suppressWarnings(do.call(seeded, c(list(fit, b$train), quick)))
@@ -122,15 +122,15 @@ expect_honest <- function(fit, quick, limit = .03) {
     lost <- mean((p - new$label)^2) - isotonic_brier(score, new$label)
     expect_lt(lost, limit, label = paste("Brier score lost with bags of", size))
     expect_lt(mean(p[!new$label]), .55, label = paste("mean probability of negative bags of", size))
-    expect_lt(abs(mean(p) - .5), .1, label = paste("bias of probability with bags of", size))
+    expect_lt(abs(mean(p) - .5), .12, label = paste("bias of probability with bags of", size))
   }
 }
 
-# 64 bags to train on and 416 new ones, with as much noise as signal.
+# 64 bags to train on and 1016 new ones, with as much noise as signal.
 noisy_bags <- function(size) {
   set.seed(104)
-  b <- sim_bags(n_bags = 480, bag_size = size, n_features = 15, n_background = 1, noise = 1)
-  train <- c(1:32, 241:272)
+  b <- sim_bags(n_bags = 1080, bag_size = size, n_features = 15, n_background = 1, noise = 1)
+  train <- c(1:32, 541:572)
   list(train = b[train], new = b[-train])
 }
 
@@ -255,8 +255,8 @@ quick_arguments <- list(diverse_density = list(n_start = 1, max_iter = 10),
 
 # Arguments that keep a slow method short, and let it find the optimum that it would find.
 # Fits of MMDL's published algorithm to a part of the bags are worse than those to all, so that its
-# scores are better than its probabilities say.
-honest_limits <- list(mmdl_published = .06)
+# scores are better than its probabilities say; those of EM-DD end in different optima.
+honest_limits <- list(em_dd = .025, mmdl_published = .03)
 honest_arguments <- list(diverse_density = list(n_start = 5), em_dd = list(n_start = 5))
 
 # Arguments that keep an iterative method at work until it is interrupted.
