@@ -47,7 +47,7 @@ paper_table <- function(x, seed = NULL) {
 
 #' @export
 print.paper_table <- function(x, ...) {
-  shown <- format(x)
+  shown <- narrow(format(x))
   lines <- table_caption(x)
   if (length(lines)) cat(strwrap(lines, getOption("width")), sep = "\n")
   ours <- !startsWith(names(shown), "paper ")
@@ -57,6 +57,16 @@ print.paper_table <- function(x, ...) {
     print_strings(published_rates(shown))
   }
   invisible(x)
+}
+
+# The same in fewer letters, for 80 columns.
+narrow <- function(shown) {
+  names(shown) <- sub("^PD at (0(?=[.]))?", "PD ", names(shown), perl = TRUE)
+  for (name in intersect("setting", names(shown)))
+    shown[[name]] <- sub("the paper's (parameters|lambda)", "paper's", shown[[name]])
+  if ("95 % interval" %in% names(shown))
+    shown[["95 % interval"]] <- sub(" - ", "-", shown[["95 % interval"]], fixed = TRUE)
+  shown
 }
 
 #' @export

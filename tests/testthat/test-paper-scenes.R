@@ -76,7 +76,7 @@ test_that("scenes run to a table, are resumable, and are stored small", {
   expect_equal(paper_table(kept), table)
   expect_null(kept$scores[[3]])
   expect_equal(as.numeric(task_roc(1, kept)$auc), as.numeric(task_roc(1, e)$auc))
-  expect_output(print(e), "PD at 0.001")
+  expect_output(print(e), "PD .001", fixed = TRUE)
   expect_output(print(e$protocol), "blocks of 5 x 5")
 })
 
