@@ -147,13 +147,14 @@ fits_of <- function(x, method, setting, run) {
   stats::setNames(x$fits[i], x$tasks$unit[i])
 }
 
-# A row or more for each unit, whose name is at its left: target atoms, framed, then background
-# atoms.
+# A row for each unit, whose name is at its left: target atoms, framed, then the first background
+# atoms, as many as can be seen side by side.
 plot_dictionaries <- function(x, method, setting, run) {
   fits <- fits_of(x, method, setting, run)
   one_unit <- length(fits) == 1
-  atoms <- lapply(fits, `[[`, "dictionary")
-  target <- unlist(lapply(fits, function(fit) seq_len(ncol(fit$dictionary)) <= fit$n_target))
+  shown <- function(fit) seq_len(min(ncol(fit$dictionary), if (!one_unit) 18))
+  atoms <- lapply(fits, function(fit) fit$dictionary[, shown(fit), drop = FALSE])
+  target <- unlist(lapply(fits, function(fit) shown(fit) <= fit$n_target))
   unit <- rep(seq_along(fits), vapply(atoms, ncol, 1L))
   name <- ifelse(duplicated(unit), "", names(fits)[unit])
   of <- if (one_unit) "" else if (x$name == "usps") " of each digit" else " of each person"

@@ -62,7 +62,8 @@ parameter_words <- function(x) {
   spec <- tidy_params(x)
   quoted <- vapply(x$spec[spec$parameter], is.character, NA)
   spec$value[quoted] <- paste0("\"", spec$value[quoted], "\"")
-  shown <- !is.na(spec$value) & nzchar(spec$value) & !spec$parameter %in% not_shown(x$spec, x$method)
+  shown <- !is.na(spec$value) & nzchar(spec$value) &
+    !spec$parameter %in% not_shown(x$spec, x$method)
   width <- if (is.list(x$kernel)) Filter(is.numeric, x$kernel$kpar)
   paste(c(spec$parameter[shown], names(width)),
         c(spec$value[shown], vapply(width, format, "", digits = 4)), collapse = ", ")
@@ -72,7 +73,8 @@ not_shown <- function(spec, method) {
   c("n_target", "n_background", "n_atoms", "max_iter", "inner", "tol", "n_start", "combine",
     "calibrate", "progress", "bag_weights", "init", "sigma"[is.null(spec$sigma)],
     if (!identical(spec$pool, "gmean")) "exponent", if (isFALSE(spec$swap)) "swap",
-    if (identical(spec$init, "instances")) "n_clusters", if (method == "mi_ace" && spec$n_target == 1) "alpha",
+    if (identical(spec$init, "instances")) "n_clusters",
+    if (method == "mi_ace" && !isTRUE(spec$n_target > 1)) "alpha",
     if (identical(spec$whitener, "ridge")) "energy")
 }
 
