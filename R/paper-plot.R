@@ -152,7 +152,7 @@ fits_of <- function(x, method, setting, run) {
 plot_dictionaries <- function(x, method, setting, run) {
   fits <- fits_of(x, method, setting, run)
   one_unit <- length(fits) == 1
-  shown <- function(fit) seq_len(min(ncol(fit$dictionary), if (!one_unit) 18))
+  shown <- function(fit) seq_len(min(ncol(fit$dictionary), if (!one_unit) 16))
   atoms <- lapply(fits, function(fit) fit$dictionary[, shown(fit), drop = FALSE])
   target <- unlist(lapply(fits, function(fit) shown(fit) <= fit$n_target))
   unit <- rep(seq_along(fits), vapply(atoms, ncol, 1L))

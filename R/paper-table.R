@@ -303,7 +303,8 @@ result_file <- function(name, seed) {
 whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
 
 # What is kept of an experiment: the scores of one unit in run 1, as integers of 25 bits, so that a run of it can be
-# compared; of the others the steps of the ROC curve. Of digits, the classes that were predicted, and scores of run 1 only.
+# compared; of the others the steps of the ROC curve. Of digits, the classes that were predicted,
+# and of scores beside that unit those of the tuned DL-FUMI in run 1, for its ROC curves.
 compact_experiment <- function(x) {
   t <- x$tasks
   first <- t$run == min(t$run)
@@ -317,7 +318,8 @@ compact_experiment <- function(x) {
   x$scores <- lapply(seq_along(x$scores), function(i)
     if (exact[i]) in_units(x$scores[[i]]) else roc_steps(x$scores[[i]], task_test(x, i)$truth))
   if (x$name == "usps") {
-    kept <- first & (t$method == "DL-FUMI" | !grepl("averaged", t$setting))
+    kept <- exact & (t$method == "DL-FUMI" | !grepl("averaged", t$setting)) |
+      first & t$method == "DL-FUMI" & t$setting == "tuned"
     x$scores <- x$scores[kept]
     x$tasks <- t[kept, ]
   }

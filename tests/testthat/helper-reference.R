@@ -172,3 +172,10 @@ core_step <- function(problem, kind, variant = "paper", dead = "keep", solver = 
 code_par <- function(lambda, nonneg = FALSE) {
   list(lambda = lambda, steps = 0L, nonneg = nonneg, simd = 0L, threads = 1L)
 }
+
+# A stored trajectory. The tarball holds the smaller two of DL-FUMI only.
+fixture <- function(name) {
+  file <- test_path("fixtures", paste0(name, ".rds"))
+  skip_if_not(file.exists(file), "the trajectory is in the repository, not in the tarball, and it")
+  readRDS(file)
+}

@@ -1,5 +1,3 @@
-fixture <- function(name) readRDS(test_path("fixtures", paste0(name, ".rds")))
-
 fit_fixture <- function(f, variant, n_iter, order = seq_len(ncol(f$X))) {
   bag <- rep(seq_len(ncol(f$X) / 2), each = 2, length.out = ncol(f$X))
   bag <- paste(bag, f$positive)

@@ -1,5 +1,5 @@
 he_fixture <- function(name) {
-  f <- readRDS(test_path("fixtures", paste0("mihe-", name, ".rds")))
+  f <- fixture(paste0("mihe-", name))
   c(f[setdiff(names(f), "parameters")], f$parameters)
 }
 

@@ -68,8 +68,8 @@ test_that("bounded iterations equal the transcription, with either kernel", {
   for (simd in c("", "avx2", "portable"))
     for (nonneg in kinds) for (variant in c("paper", "matlab")) {
     old <- options(fumi.simd = simd)
-    start <- fit_spectra(nonneg, b, variant, max_iter = 1)
-    one <- fit_spectra(nonneg, b, variant, init = start, max_iter = 1, inner = 7)
+    start <- fit_spectra(nonneg, b, variant, lambda = .001, max_iter = 1)
+    one <- fit_spectra(nonneg, b, variant, lambda = .001, init = start, max_iter = 1, inner = 7)
     options(old)
     truth <- ref_iterate(variant, x, b$n_positive, unname(start$dictionary),
                          unname(start$codes)[, b$order], 2, .001, 30, .001, start$psi, 7, nonneg)

@@ -12,9 +12,9 @@ test_that("the layout of FUMI is read: instances in columns, a label and a bag n
   skip_if_not_installed("R.matlab")
   b <- read_bags(test_path("fixtures", "fumi.mat"))
   expect_identical(as.matrix(b), matrix(0:23 / 7, 8))
-  expect_identical(summary(b), data.frame(bag = as.character(1:4), label = factor(c(1, 0, 0, 1)),
-                                          instances = c(3L, 2L, 2L, 1L),
-                                          targets = c(1L, 0L, 0L, 1L)))
+  expect_identical(structure(summary(b), class = "data.frame"),
+                   data.frame(bag = as.character(1:4), label = factor(c(1, 0, 0, 1)),
+                              instances = c(3L, 2L, 2L, 1L), targets = c(1L, 0L, 0L, 1L)))
 })
 
 test_that("a cell array of bags is read, as MI-ACE has it", {
@@ -23,8 +23,9 @@ test_that("a cell array of bags is read, as MI-ACE has it", {
   expect_identical(as.matrix(b), c(0, 0, 10, 20, 20,
                                    20) + matrix(c(.5, 2.5, .5, .5, 2.5, 4.5, 1.5, 3.5, 1.5, 1.5,
                                                   3.5, 5.5), 6))
-  expect_identical(summary(b), data.frame(bag = as.character(1:3), label = factor(c(1, 0, 1)),
-                                          instances = c(2L, 1L, 3L)))
+  expect_identical(structure(summary(b), class = "data.frame"),
+                   data.frame(bag = as.character(1:3), label = factor(c(1, 0, 1)),
+                              instances = c(2L, 1L, 3L)))
 })
 
 test_that("bags come back from a MAT-file", {

@@ -51,8 +51,8 @@ test_that("iterations with weights and a prior equal the transcription", {
   prior <- ifelse(positive_instances(b), sample(c(0, .2, NA, .9), 48, TRUE), 0)
   x <- apply(b$x, 2, ref_unit)
   for (variant in c("paper", "matlab")) {
-    first <- fit_some(b, variant, init = start, max_iter = 1)
-    fit <- fit_some(b, variant, init = first, max_iter = 1, bag_weights = weights,
+    first <- fit_some(b, variant, lambda = .001, init = start, max_iter = 1)
+    fit <- fit_some(b, variant, lambda = .001, init = first, max_iter = 1, bag_weights = weights,
                     instance_prior = prior)
     own <- ifelse(is.na(prior), .5, prior)[b$order][seq_len(b$n_positive)]
     truth <- ref_iterate(variant, x, b$n_positive, unname(first$dictionary),

@@ -5,7 +5,7 @@ witness_bags <- function() {
 
 fit_witnesses <- function(b, ..., n_target = 1, witnesses = 1) {
   set.seed(2)
-  dlfumi(b, n_target = n_target, n_background = 3, witnesses = witnesses, ...)
+  dlfumi(b, n_target = n_target, n_background = 3, lambda = .001, witnesses = witnesses, ...)
 }
 
 test_that("the witnesses are the targets, where the E-step alone takes others too", {
