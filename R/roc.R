@@ -247,7 +247,7 @@ curve_key <- function(curves, labels, areas, points, col, call = rlang::caller_e
   n <- length(curves)
   m <- nrow(points)
   if (is.null(col)) col <- okabe_ito
-  list(text = text, pitch = if (any(grepl("\n", text))) 1.9 else 1.2, col = rep_len(col, n + m),
+  list(text = text, pitch = if (any(grepl("\n", text))) 1.5 else 1.2, col = rep_len(col, n + m),
        lty = c(rep_len(rep(c(1, 2, 4), each = length(okabe_ito)), n), rep(NA, m)),
        pch = c(rep(NA, n), rep_len(c(16, 17, 15, 18, 1, 2, 0, 5), m)),
        fpr = c(rep(NA, n), points$fpr), tpr = c(rep(NA, n), points$tpr))
@@ -269,8 +269,10 @@ key_place <- function(key, curves, frame, main) {
   graphics::plot.new()
   graphics::par(new = TRUE)
   line <- graphics::strheight("M", "inches") * 1.9
+  row <- graphics::par("cin")[2]
+  entry <- max(row, graphics::strheight(key$text, "inches")) + row * (key$pitch - 1)
   need <- c(max(graphics::strwidth(key$text, "inches")) + 3 * line,
-            (length(key$text) * key$pitch / 1.2 + 0.5) * line)
+            length(key$text) * entry + row)
   room <- graphics::par("pin")
   cex <- min(1, 0.65 * room / need)
   if (cex >= 0.6 && corner_is_free(key, curves, frame, cex * need / room))
