@@ -122,7 +122,8 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
     drawn <- unlist(lapply(strata, function(s) s[sample.int(length(s), replace = TRUE)]))
     weight <- tabulate(drawn, max(bag))[bag]
     below <- c(0, cumsum(weight * !truth))
-    sum((weight * (below[first] + below[last + 1]) / 2)[truth]) / (sum(weight[truth]) * below[length(below)])
+    sum((weight * (below[first] + below[last + 1]) / 2)[truth]) /
+      (sum(weight[truth]) * below[length(below)])
   }, 0)
   stats::var(area[is.finite(area)])
 }

@@ -127,7 +127,8 @@
 #' # Formula terms, whose centres and knots new data get too
 #' fit <- sil(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d, positive = "yes")
 #' predict(fit, d[1:3, ])
-#' bags(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d[1:6, ], positive = "yes", like = fit)
+#' bags(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d[1:6, ], positive = "yes",
+#'      like = fit)
 #'
 #' # Missing values
 #' d$X1[2] <- NA
@@ -412,8 +413,9 @@ label_by_bag <- function(y, names, bag, call) {
   if (by_name || length(y) == n_bags && length(y) < length(bag$code)) {
     if (is.null(names)) return(y)
     if (!setequal(names, bag$ids))
-      stop_fumi("`label` must be named by the ids of the bags or not at all, but there is no label for ",
-                enumerate(setdiff(bag$ids, names)), ".", class = "label", call = call)
+      stop_fumi(
+        "`label` must be named by the ids of the bags or not at all, but there is no label for ",
+        enumerate(setdiff(bag$ids, names)), ".", class = "label", call = call)
     return(unname(y[match(bag$ids, names)]))
   }
   if (length(y) != length(bag$code))

@@ -103,9 +103,9 @@ odd_names <- function(expression, columns, functions = term_functions) {
   if (!is.call(expression)) return(NULL)
   name <- expression[[1]]
   if (!is.name(name) || !as.character(name) %in% functions)
-    return(paste0("functions that new data can be given to, such as log(), poly() and factor(), but ",
-                  paste(deparse(name), collapse = ""),
-                  "() is none of them: compute that column first"))
+    return(paste0(
+      "functions that new data can be given to, such as log(), poly() and factor(), but ",
+      paste(deparse(name), collapse = ""), "() is none of them: compute that column first"))
   odd <- unlist(lapply(as.list(expression)[-1], odd_names, columns, functions))
   if (length(odd)) odd[1]
 }

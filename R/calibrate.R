@@ -303,7 +303,8 @@ bag_curve <- function(score, positive) {
   label <- smooth_labels(positive)
   fit_curve(score, stats::qlogis(mean(label)), function(eta) {
     p <- stats::plogis(eta)
-    list(value = -sum(label * stats::plogis(eta, log.p = TRUE) + (1 - label) * stats::plogis(-eta, log.p = TRUE)),
+    list(value = -sum(label * stats::plogis(eta, log.p = TRUE) +
+                       (1 - label) * stats::plogis(-eta, log.p = TRUE)),
          gradient = p - label)
   })
 }
@@ -345,7 +346,8 @@ fit_curve <- function(score, intercept, loss) {
 inverse_links <- list(logit = stats::plogis, cloglog = function(eta) -expm1(-exp(eta)),
                       log = function(eta) exp(pmin(eta, 0)))
 
-curve_probability <- function(curve, score) inverse_links[[curve$link]](curve$intercept + curve$slope * score)
+curve_probability <- function(curve, score)
+  inverse_links[[curve$link]](curve$intercept + curve$slope * score)
 
 # ---- reading it -----------------------------------------------------------------------------
 
@@ -388,8 +390,9 @@ model_threshold <- function(object, threshold, level, pool, dots, call = rlang::
   check_calibrated(object, "`threshold` must be given", call)
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
-    stop_fumi("`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
-              "chosen for at the fit.", class = "no_threshold", call = call)
+    stop_fumi(
+      "`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
+      "chosen for at the fit.", class = "no_threshold", call = call)
   if (is.null(found$part$threshold) || is.na(found$part$threshold))
     stop_fumi("`threshold` must be given: the fit was interrupted before it chose one.",
               class = "no_threshold", call = call)
@@ -403,8 +406,9 @@ model_probability <- function(object, score, level, pool, dots, call = rlang::ca
     stop_fumi("`type` must not be \"prob\" for another `detector`, `coding` or `pool` than those that the fit was ",
               "calibrated for.", class = "no_threshold", call = call)
   if (is.null(found$part$curve))
-    stop_fumi("`type` must not be \"prob\" for a fit without curves of probability: fit it anew, or use ",
-              "`mil_calibrate()`.", class = "no_probability", call = call)
+    stop_fumi(
+      "`type` must not be \"prob\" for a fit without curves of probability: fit it anew, or use ",
+      "`mil_calibrate()`.", class = "no_probability", call = call)
   curve_probability(found$part$curve, comparable(object, score))
 }
 

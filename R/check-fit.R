@@ -155,9 +155,10 @@ extreme_weights <- function(fit) {
   c(problem(max(p) < 0.05, "no instance is taken for a target",
             c("The E-step takes no instance for a target: the largest weight is ",
               format(max(p), digits = 2), "."), advice),
-    problem(min(p) > 0.9999, "all instances are taken for targets",
-            c("The E-step takes all instances of positive bags for targets: the smallest weight is ",
-              "above 0.9999."), advice),
+    problem(
+      min(p) > 0.9999, "all instances are taken for targets",
+      c("The E-step takes all instances of positive bags for targets: the smallest weight is ",
+        "above 0.9999."), advice),
     problem(max(p) >= 0.05 && min(p) <= 0.9999 && all(p < 1e-6 | p > 1 - 1e-6), "saturated weights",
             "Every weight of the E-step is 0 or 1.", advice))
 }

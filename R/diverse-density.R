@@ -196,8 +196,9 @@ dd_from_starts <- function(b, problem, spec, progress, call, run) {
   column <- dd_start_columns(b, problem$scale, spec$n_start)
   bar <- task_progress(progress, "starts", length(column))
   on.exit(bar$done())
-  no_fit <- function(e) stop_fumi("Interrupted before the end of the first start: there is no fit to return.",
-                                  class = "interrupt", call = call)
+  no_fit <- function(e)
+    stop_fumi("Interrupted before the end of the first start: there is no fit to return.",
+              class = "interrupt", call = call)
   fits <- keep_until_interrupt(length(column), function(s) {
     fit <- tryCatch(run(dd_theta(problem, column[s])), interrupt = no_fit)
     bar$tick(paste("objective", format(fit$objective, digits = 4)))

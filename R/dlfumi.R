@@ -50,9 +50,10 @@
 #' | `tol` | 1e-8 of the first objective | 1e-8 | 1e-6 of the first objective |
 #'
 #' The numbers of atoms are the paper's for the digits; `paper = "usps"` takes all its parameters.
-#' `lambda` was chosen by cross-validation over training bags of ten sets, three of digits, two each of faces and spectra, and three of [sim_bags()]. The mean AUC
-#' of held-out instances by their truth (`Rscript bench/dlfumi-defaults.R` in the sources, seed
-#' 2026, version 0.2.0, 18 November 2026; each set is in `bench/results/dlfumi-defaults.csv`):
+#' `lambda` was chosen by cross-validation over training bags of ten sets, three of digits, two each
+#' of faces and spectra, and three of [sim_bags()]. The mean AUC of held-out instances by their
+#' truth (`Rscript bench/dlfumi-defaults.R` in the sources, seed 2026, version 0.2.0, 18 November
+#' 2026; each set is in `bench/results/dlfumi-defaults.csv`):
 #'
 #' | | digits | faces | spectra | simulated | all sets |
 #' |---|---|---|---|---|---|
@@ -97,7 +98,8 @@
 #' `dead` in [dlfumi_control()]). The start is clipped at 0 alike. The data may be negative.
 #'
 #' An `instance_prior` \eqn{\pi_i} multiplies the odds of the E-step by its own,
-#' \deqn{p_i / (1 - p_i) = (e^{\beta \|x_i - D^- a_i^-\|^2} - 1) \, \pi_i / (1 - \pi_i).}{p / (1 - p) = (exp(beta |x - D- a-|^2) - 1) pi / (1 - pi).}
+#' \deqn{p_i / (1 - p_i) = (e^{\beta \|x_i - D^- a_i^-\|^2} - 1) \, \pi_i /
+#'   (1 - \pi_i).}{p / (1 - p) = (exp(beta |x - D- a-|^2) - 1) pi / (1 - pi).}
 #'   Instances with a prior of 0 do not enter the start of target atoms.
 #'
 #' @section Witnesses:
@@ -282,7 +284,8 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
 # Multiplications of a fit: codes by gradient steps, and sums for the atoms.
 dlfumi_work <- function(b, spec, fit) {
   n_atoms <- spec$n_target + spec$n_background
-  as.numeric(length(b$bag)) * n_atoms * (4 * nrow(b$x) + 2 * spec$control$inner * n_atoms) * fit$n_iter * spec$n_start
+  as.numeric(length(b$bag)) * n_atoms * (4 * nrow(b$x) + 2 * spec$control$inner * n_atoms) *
+    fit$n_iter * spec$n_start
 }
 
 # The same fit to some of the bags, with what is known of these.
@@ -346,7 +349,8 @@ dlfumi_bridge <- function(b, spec, init, progress, call = rlang::caller_env()) {
 
 fit_white_noise <- function(b, spec, init, progress, call) {
   scale <- instance_scale(b$x, spec$normalize)
-  starts <- (if (inherits(b, "bag_shards")) shards_starts else dlfumi_starts)(b, scale, spec, init, call)
+  starts <- (if (inherits(b, "bag_shards")) shards_starts
+             else dlfumi_starts)(b, scale, spec, init, call)
   starts <- online_starts(starts, b, spec$control)
   bar <- fit_progress(progress, spec$n_start, n_iterations(b, spec$control))
   on.exit(bar$done())
@@ -449,8 +453,9 @@ warn_max_iter <- function(fit, control, call) {
   if (isTRUE(still_moves(fit) > 0.001))
     warn_fumi("The fit ended at `max_iter` = ", fit$n_iter, " before it settled: ",
               moves_words(fit), ". Try a larger `max_iter` in `dlfumi_control()`",
-              if (control$variant != "exact") ", or `variant = \"exact\"`, which takes fewer iterations", ".",
-              class = "max_iter", call = call, once = "fumi_max_iter")
+              if (control$variant != "exact")
+                ", or `variant = \"exact\"`, which takes fewer iterations",
+              ".", class = "max_iter", call = call, once = "fumi_max_iter")
 }
 
 # The relative change of the objective over the last ten iterations; NA if there was one only.

@@ -199,8 +199,9 @@ dmil_data <- function(b, spec, call = rlang::caller_env()) {
 kernel_span <- function(gram, call) {
   largest <- max(diag(gram))
   if (!all(is.finite(gram)) || largest <= 0)
-    stop_fumi("`kernel` must be finite and not 0 throughout on the instances, but its largest value is ",
-              signif(max(gram), 3), ".", class = "scale", call = call)
+    stop_fumi(
+      "`kernel` must be finite and not 0 throughout on the instances, but its largest value is ",
+      signif(max(gram), 3), ".", class = "scale", call = call)
   # its only warning is that the rank is not full, which is no fault here
   factor <- suppressWarnings(chol(gram, pivot = TRUE, tol = 1e-10 * largest))
   kept <- seq_len(attr(factor, "rank"))
@@ -245,9 +246,10 @@ dmil_run <- function(data, start, spec, report = NULL, call = rlang::caller_env(
   out <- .Call(ffi_dmil_fit, data$x, data$scale, data$bag, data$positive, start, dmil_par(spec),
                report)
   if (out$status == "nonfinite")
-    stop_fumi("The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
-              ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
-              "or rescale `x`.", class = "diverged", call = call)
+    stop_fumi(
+      "The objective must stay finite, but it was not in iteration ", out$n_iter + 1,
+      ": the data are probably too large or too uneven in scale; try `normalize = \"unit\"` ",
+      "or rescale `x`.", class = "diverged", call = call)
   if (out$status != "interrupt" || out$n_iter == 0) check_status(out$status, call)
   path <- out$trace[, seq_len(1 + out$n_iter), drop = FALSE]
   fit <- list(dictionary = out$dictionary, n_dead = out$n_dead, n_iter = out$n_iter,
@@ -285,7 +287,8 @@ new_dmil <- function(fits, interrupted, b, data, spec) {
              "gram")] <- dmil_model_atoms(fit$dictionary, atoms, b, data)
     object
   }
-  members <- if (spec$combine == "average") lapply(fits, function(fit) dmil_member(with_atoms(fit), b))
+  members <- if (spec$combine == "average")
+    lapply(fits, function(fit) dmil_member(with_atoms(fit), b))
   object <- with_atoms(best)
   object$members <- members
   object
@@ -379,8 +382,9 @@ coef.dmil <- function(object, ...) {
 
 dmil_atoms <- function(object, call = rlang::caller_env()) {
   if (is.null(object$dictionary))
-    stop_fumi("The fit must have no `kernel` to show its atoms: those of a kernel are not in the space ",
-              "of the features.", class = "no_meaning", call = call)
+    stop_fumi(
+      "The fit must have no `kernel` to show its atoms: those of a kernel are not in the space ",
+      "of the features.", class = "no_meaning", call = call)
   object$dictionary
 }
 

@@ -61,8 +61,8 @@
 #' @param max_iter whole number >= 1, default 100: largest number of iterations.
 #' @param tol number >= 0, default 1e-6: stop when the objective changes by less than this,
 #'   relative to the first objective.
-#' @param prune number in (0, 1\], default 0.001: drop a background endmember whose largest proportion is
-#'   below this.
+#' @param prune number in (0, 1\], default 0.001: drop a background endmember whose largest
+#'   proportion is below this.
 #' @param n_start whole number >= 1, default 1: number of random starts; the one with the lowest
 #'   objective is kept.
 #' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
@@ -115,7 +115,8 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
   fit <- e_fumi_bridge(b, spec, progress)
   n_atoms <- n_target + spec$n_background
   fit <- calibrate_fit(fit, b, spec$calibrate, function(b) e_fumi_bridge(b, spec, FALSE),
-                       work = as.numeric(length(b$bag)) * n_atoms * (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
+                       work = as.numeric(length(b$bag)) * n_atoms *
+                         (4 * nrow(b$x) + 20 * n_atoms^2) * fit$n_iter * spec$n_start, progress)
   with_given(fit, given)
 }
 

@@ -67,7 +67,8 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
   b <- check_trainable(bags(x, ...), spec$normalize, copies = 0.1)
   fit <- em_dd_bridge(b, spec, progress)
   fit <- calibrate_fit(fit, b, spec$calibrate, function(b) em_dd_bridge(b, spec, FALSE),
-                       work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner * length(fit$start_objective), progress)
+                       work = 5 * length(b$ids) * nrow(b$x) * spec$max_iter * spec$inner *
+                         length(fit$start_objective), progress)
   with_given(fit, given)
 }
 
@@ -122,7 +123,8 @@ score_instances.em_dd <- function(object, x, ..., call = rlang::caller_env()) {
   check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
                    call = call)
   if (is.null(object$members)) return(-dd_quadratic(x, object, object$normalize))
-  mean_over_members(object, function(m) (-dd_quadratic(x, m, object$normalize) - m$center) / m$scale)
+  mean_over_members(object, function(m)
+    (-dd_quadratic(x, m, object$normalize) - m$center) / m$scale)
 }
 
 # An average of scores has no model.

@@ -83,7 +83,8 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   # The rest of an instance that the atoms rebuild to rounding is rounding.
   out$drop <- ifelse(out$without > 1e-14 * parts$left$all, 1 - out$with / out$without, 0)
   structure(out, title = one$title, image_dim = x$image_dim, instances = columns, with = parts$with,
-            axis = feature_axis(x$features, x$axis, x$n_features), without = parts$without, class = c("mil_explanation", "data.frame"))
+            axis = feature_axis(x$features, x$axis, x$n_features), without = parts$without,
+            class = c("mil_explanation", "data.frame"))
 }
 
 one_bag <- function(new_data, bag, call = rlang::caller_env()) {
@@ -143,7 +144,8 @@ print.mil_explanation <- function(x, n = 10, ...) {
 #' @rdname mil_explain
 #' @export
 as.data.frame.mil_explanation <- function(x, ...) {
-  for (name in c("title", "image_dim", "axis", "instances", "with", "without")) attr(x, name) <- NULL
+  for (name in c("title", "image_dim", "axis", "instances", "with", "without"))
+    attr(x, name) <- NULL
   class(x) <- "data.frame"
   x
 }

@@ -141,10 +141,11 @@ atoms_in_columns <- function(x, d, features, name, call) {
   in_rows <- are_atoms(rownames(x)) || are_features(colnames(x))
   in_columns <- are_atoms(colnames(x)) || are_features(rownames(x))
   if (in_rows == in_columns && !identical(unname(x), t(unname(x))))
-    stop_fumi("`", name,
-              "` must have names that tell its atoms from its features, because it is square: name its ",
-              "rows target1, target2 and so on if they are atoms, and its columns if those are.",
-              class = "dimension", call = call)
+    stop_fumi(
+      "`", name,
+      "` must have names that tell its atoms from its features, because it is square: name its ",
+      "rows target1, target2 and so on if they are atoms, and its columns if those are.",
+      class = "dimension", call = call)
   if (in_rows) t(x) else x
 }
 

@@ -114,7 +114,8 @@ mi_ace <- function(x, ..., n_target = 1, alpha = 1, type = c("ace", "smf"),
   spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
   fit <- mi_ace_bridge(b, spec, progress)
   with_given(calibrate_fit(fit, b, spec$calibrate, function(b) mi_ace_bridge(b, spec, FALSE),
-                           work = as.double(length(b$x)) * (spec$n_target * b$n_positive + min(dim(b$x))), progress), given)
+                           work = as.double(length(b$x)) *
+                             (spec$n_target * b$n_positive + min(dim(b$x))), progress), given)
 }
 
 mi_ace_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -167,8 +168,9 @@ mi_ace_problem <- function(x, b, background, type, copies, call) {
                   others = w[, !positive, drop = FALSE], other_share = share)
   problem$negative <- drop(problem$others %*% share)
   if (all(problem$positive == 0))
-    stop_fumi("`x` must have instances of positive bags that the whitener can tell from the mean of the ",
-              "negative bags.", class = "scale", call = call)
+    stop_fumi(
+      "`x` must have instances of positive bags that the whitener can tell from the mean of the ",
+      "negative bags.", class = "scale", call = call)
   problem
 }
 

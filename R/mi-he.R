@@ -47,8 +47,8 @@
 #' @param n_target,n_background whole numbers >= 1, default 1 and 9: how many target atoms and
 #'   background atoms to learn; try 4 to 18 background atoms.
 #' @param beta number > 0, default 5: scale of the ratio \eqn{q}.
-#' @param power number > 0, default 5: \eqn{b}, power of the generalised mean over the instances of a
-#'   positive bag; a larger one comes closer to the maximum.
+#' @param power number > 0, default 5: \eqn{b}, power of the generalised mean over the instances of
+#'   a positive bag; a larger one comes closer to the maximum.
 #' @param rho number >= 0, default 0.8: weight of the background term.
 #' @param lambda number >= 0, default 0.001: weight of the sparsity penalty of the codes; not used
 #'   by `coding = "convex"`.
@@ -115,7 +115,8 @@ mi_he <- function(x, ..., n_target = 1, n_background = 9, beta = 5, power = 5, r
   fit <- mi_he_bridge(b, spec, progress)
   n_atoms <- n_target + n_background
   with_given(calibrate_fit(fit, b, spec$calibrate, function(b) mi_he_bridge(b, spec, FALSE),
-                           work = 4 * length(b$bag) * n_atoms * (nrow(b$x) + n_atoms^2) * fit$n_iter * spec$n_start, progress),
+                           work = 4 * length(b$bag) * n_atoms * (nrow(b$x) + n_atoms^2) *
+                             fit$n_iter * spec$n_start, progress),
              given)
 }
 

@@ -241,7 +241,8 @@ svm_on_points <- function(gram, points, weight, copies = rep(1L, nrow(gram))) {
   inner <- drop(gram %*% alpha)
   slack <- pmax(0, 1 - (2 * positive - 1) * (drop(by_point(inner[used])) + fit$bias))
   list(alpha = alpha, bias = fit$bias, score = inner + fit$bias,
-       objective = sum(alpha * inner) / 2 + sum(copies[used][!duplicated(id)] * weight[1 + positive] * slack))
+       objective = sum(alpha * inner) / 2 +
+         sum(copies[used][!duplicated(id)] * weight[1 + positive] * slack))
 }
 
 # kernlab's SMO, which with `shrinking` loses the order of a given kernel matrix and stops away
@@ -279,7 +280,8 @@ score_instances.mi_svm <- function(object, x, ..., call = rlang::caller_env()) {
 coef.mi_svm <- function(object, ...) {
   validate_model(object)
   if (is.null(object$model$weights))
-    stop_fumi("`object` must have a linear kernel for `coef()`: other kernels have no weights of features.",
-              class = "no_meaning")
+    stop_fumi(
+      "`object` must have a linear kernel for `coef()`: other kernels have no weights of features.",
+      class = "no_meaning")
   stats::setNames(object$model$weights, object$features)
 }

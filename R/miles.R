@@ -4,26 +4,26 @@
 #' select the instances that matter.
 #'
 #' @details
-#' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\sigma \|x - x^k\|^2)}, with one feature for each
-#' training instance \eqn{x^k}, and
+#' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\sigma \|x - x^k\|^2)}, with one feature
+#' for each training instance \eqn{x^k}, and
 #' \deqn{\|w\|_1 + |b| + C \sum_j c_j \max(0, 1 - Y_j (w'm(B_j) + b))^2}
-#' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0} are dropped.
-#' LiblineaR visits the features in random order and stops after 1000 rounds at the latest: weights, and which of
-#' several similar instances is selected, depend a little on `set.seed()`.
+#' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0} are
+#' dropped. LiblineaR visits the features in random order and stops after 1000 rounds at the latest:
+#' weights, and which of several similar instances is selected, depend a little on `set.seed()`.
 #'
-#' The score of a bag is \eqn{w'm(B) + b}, in which each selected instance may find its nearest neighbour in another
-#' instance of the bag. The score of an instance is that of a bag which holds it alone,
-#' \eqn{\sum_k w_k \exp(-\sigma \|x - x^k\|^2) + b}; `predict(level = "bag", pool = "max")` scores bags by the
-#' largest of those.
+#' The score of a bag is \eqn{w'm(B) + b}, in which each selected instance may find its nearest
+#' neighbour in another instance of the bag. The score of an instance is that of a bag which holds
+#' it alone, \eqn{\sum_k w_k \exp(-\sigma \|x - x^k\|^2) + b};
+#' `predict(level = "bag", pool = "max")` scores bags by the largest of those.
 #'
-#' The more instances a bag has, the larger are all \eqn{m_k}: where positive and negative training bags differ
-#' in size, the SVM may learn the size instead of the target, and instances are then scored badly. Bags of equal
-#' size avoid it; a larger `cost` lessens it.
+#' The more instances a bag has, the larger are all \eqn{m_k}: where positive and negative training
+#' bags differ in size, the SVM may learn the size instead of the target, and instances are then
+#' scored badly. Bags of equal size avoid it; a larger `cost` lessens it.
 #'
 #' @section Departures from the paper:
-#' The paper has the plain hinge, a linear program; the squared one does without an LP solver and differs
-#' little. The bias is penalised like a weight. `cost` and `sigma` are tuned in the paper; the defaults are
-#' ours.
+#' The paper has the plain hinge, a linear program; the squared one does without an LP solver and
+#' differs little. The bias is penalised like a weight. `cost` and `sigma` are tuned in the paper;
+#' the defaults are ours.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
@@ -34,12 +34,12 @@
 #'   here.
 #' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.1 to 100. A larger one
 #'   selects more instances.
-#' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with the
-#'   selected `instances` (features x instances, normalised), their `weights`, `bias`, `kernel`, and `selected`
-#'   (the places of the selected instances in the data given).
-#' @references Chen, Y., Bi, J. and Wang, J. Z. (2006). MILES: multiple-instance learning via embedded
-#'   instance selection. *IEEE Transactions on Pattern Analysis and Machine Intelligence* 28(12),
-#'   1931-1947. \doi{10.1109/TPAMI.2006.248}
+#' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with
+#'   the selected `instances` (features x instances, normalised), their `weights`, `bias`, `kernel`,
+#'   and `selected` (the places of the selected instances in the data given).
+#' @references Chen, Y., Bi, J. and Wang, J. Z. (2006). MILES: multiple-instance learning via
+#'   embedded instance selection. *IEEE Transactions on Pattern Analysis and Machine Intelligence*
+#'   28(12), 1931-1947. \doi{10.1109/TPAMI.2006.248}
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20)
@@ -63,7 +63,8 @@ miles <- function(x, ..., sigma = NULL, cost = 1, bag_weights = NULL, normalize 
   spec$bag_weights <- given$bag_weights <- check_bag_weights(bag_weights, b)
   fit <- miles_bridge(b, spec, progress)
   with_given(calibrate_fit(fit, b, spec$calibrate, function(b) miles_bridge(b, spec, FALSE),
-                           work = length(b$bag) * (n_stored(b$x) + 1000 * length(b$ids)), progress), given)
+                           work = length(b$bag) * (n_stored(b$x) + 1000 * length(b$ids)), progress),
+             given)
 }
 
 miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
@@ -87,21 +88,23 @@ miles_bridge <- function(b, spec, progress, call = rlang::caller_env()) {
   place <- b$order[kept]
   kept <- kept[order(place)]
   new_mil_model(
-    "miles", b, instances = t(as.matrix(x[kept, , drop = FALSE])), weights = fit$weights[kept], bias = fit$bias,
-    kernel = kernel, selected = sort(place), normalize = spec$normalize, spec = spec)
+    "miles", b, instances = t(as.matrix(x[kept, , drop = FALSE])), weights = fit$weights[kept],
+    bias = fit$bias, kernel = kernel, selected = sort(place), normalize = spec$normalize,
+    spec = spec)
 }
 
 # m of all bags, bags x instances, from the squared distances of all instances; bags in the order
 # of their first instances.
 embed_bags <- function(distance, bag, sigma) {
-  nearest <- vapply(unique(bag), function(j) do.call(pmin, lapply(which(bag == j), function(i) distance[, i])),
-                    numeric(length(bag)))
+  nearest <- vapply(unique(bag), function(j)
+    do.call(pmin, lapply(which(bag == j), function(i) distance[, i])), numeric(length(bag)))
   exp(-sigma * t(nearest))
 }
 
 #' @export
 score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   new <- instance_rows(x, object$normalize)
   distance <- squared_distances(new, t(object$instances))
   drop(exp(-miles_sigma(object) * distance) %*% object$weights) + object$bias
@@ -110,15 +113,18 @@ score_instances.miles <- function(object, x, ..., call = rlang::caller_env()) {
 # w'm(B) + b of each bag, over the selected instances.
 #' @export
 score_bags.miles <- function(object, x, bag, ..., call = rlang::caller_env()) {
-  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"), call = call)
+  check_dots_empty(..., known = c("new_data", "type", "level", "bag", "pool", "threshold"),
+                   call = call)
   new <- instance_rows(x, object$normalize)
   near <- exp(-miles_sigma(object) * squared_distances(new, t(object$instances)))
-  largest <- vapply(seq_len(ncol(near)), function(k) pool_codes(near[, k], bag), numeric(max(bag, 0)))
+  largest <- vapply(seq_len(ncol(near)), function(k) pool_codes(near[, k], bag),
+                    numeric(max(bag, 0)))
   drop(matrix(largest, max(bag, 0)) %*% object$weights) + object$bias
 }
 
 # Fits of version 0.1.0 hold a width instead, as `sigma`.
-miles_sigma <- function(object) if (is.null(object$kernel)) object$sigma^-2 else object$kernel$kpar$sigma
+miles_sigma <- function(object)
+  if (is.null(object$kernel)) object$sigma^-2 else object$kernel$kpar$sigma
 
 #' @rdname mil_model-methods
 #' @export

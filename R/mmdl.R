@@ -7,7 +7,8 @@
 #' Every instance has a label \eqn{z_i}: a cluster \eqn{1, \dots, K} in positive bags, 0 in
 #' negative ones. The published objective is a multi-class support vector machine with hidden
 #' labels,
-#' \deqn{\min_{W, z} \sum_{k=0}^K \|w_k\|^2 + \lambda \sum_i \max(0, 1 + \max_{k \ne z_i} w_k'x_i - w_{z_i}'x_i),}
+#' \deqn{\min_{W, z} \sum_{k=0}^K \|w_k\|^2 + \lambda \sum_i
+#'   \max(0, 1 + \max_{k \ne z_i} w_k'x_i - w_{z_i}'x_i),}
 #' with at least one \eqn{z_i > 0} in every positive bag. The authors' released code, which is
 #' followed here, does this instead:
 #'

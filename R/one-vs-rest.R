@@ -79,8 +79,9 @@ check_class_list <- function(x, call = rlang::caller_env()) {
   ok <- is.list(x) && length(x) >= 2 && !is.null(names(x)) && all(nzchar(names(x))) &&
     all(vapply(x, inherits, NA, "bags"))
   if (!ok)
-    stop_fumi("`x` must be a named list of two or more bags objects, one per class, unless `bag` and ",
-              "`label` are given, not ", describe(x), ".", call = call)
+    stop_fumi(
+      "`x` must be a named list of two or more bags objects, one per class, unless `bag` and ",
+      "`label` are given, not ", describe(x), ".", call = call)
   if (anyDuplicated(names(x)))
     stop_fumi("`x` must have a name of its own for each class, but ",
               describe(names(x)[duplicated(names(x))][1]), " is there twice.", call = call)
@@ -107,7 +108,8 @@ class_bags <- function(x, bag, label, door, call = rlang::caller_env()) {
 }
 
 formula_classes <- function(x, door, call) {
-  given <- do.call(formula_parts, c(list(x, call = call), door[setdiff(names(door), c("image_dim", "axis"))]))
+  given <- do.call(formula_parts, c(list(x, call = call),
+                                    door[setdiff(names(door), c("image_dim", "axis"))]))
   name <- value_names(given$label)
   by_class(given$label, call, function(v)
     new_bags(given$x, given$bag, name == v, NULL, NULL, door$image_dim, given$action,
@@ -149,7 +151,8 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   one <- function(fit) {
     out <- predict(fit, new_data, type = "score", level = level, ...)
     if (!is.null(fit[["scale"]]))
-      out$.score <- (comparable(fit, out$.score) - fit[["scale"]][["center"]]) / fit[["scale"]][["scale"]]
+      out$.score <- (comparable(fit, out$.score) - fit[["scale"]][["center"]]) /
+        fit[["scale"]][["scale"]]
     out
   }
   parts <- lapply(object$fits, one)

@@ -53,8 +53,8 @@
 #' @param apart keep people apart?
 #' @param target,other numbers of the images with and without a target.
 #' @param n_targets number of targets in each positive bag: one entry per bag.
-#' @param positive_size,n_negative,negative_size instances per positive bag, number of negative bags,
-#'   instances per negative bag.
+#' @param positive_size,n_negative,negative_size instances per positive bag, number of negative
+#'   bags, instances per negative bag.
 #' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with
 #'   one row per instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
 #'   with `train` ([bags()] with truth), `test` (array height x width x n), `truth` of the test

@@ -17,11 +17,13 @@
 #' @export
 paper_methods <- function(name) {
   protocol <- paper_protocol(name)
-  own <- setting("DL-FUMI", paste("the paper's", if (is_scene(protocol)) "lambda" else "parameters"),
+  own <- setting("DL-FUMI",
+                 paste("the paper's", if (is_scene(protocol)) "lambda" else "parameters"),
                  "dlfumi", protocol$parameters)
   tuned <- stored("tuned.rds")[[counterpart(name)]]
   chosen <- lapply(names(tuned), function(method)
-    setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters, pin = protocol$seed == 2016))
+    setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters,
+            pin = protocol$seed == 2016))
   if (name == "usps") return(c(list(own), unlist(lapply(chosen, with_average), recursive = FALSE)))
   all <- c(list(own), chosen)
   if (protocol$seed == 2016) all <- lapply(all, with_subace)
@@ -42,7 +44,8 @@ paper_tuning <- function(name) {
                                                              tuned[[method]]$tried)))
 }
 
-# What the stored results of version 0.1.0 rely on and does not depend on the defaults of a later version.
+# What the stored results of version 0.1.0 rely on and does not depend on the defaults of
+# a later version.
 pinned <- list(mi_svm = list(class_weights = "none", max_iter = 50, normalize = "unit"))
 
 setting <- function(method, setting, fitter, parameters, detectors = "score", pin = TRUE) {

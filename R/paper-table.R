@@ -38,7 +38,8 @@
 paper_table <- function(x, seed = NULL) {
   if (is.character(x)) x <- paper_results(x, seed)
   if (!inherits(x, "paper_experiment"))
-    stop_fumi("`x` must be the name of an experiment or the result of `paper_experiment()`, not ", describe(x), ".")
+    stop_fumi("`x` must be the name of an experiment or the result of `paper_experiment()`, not ",
+              describe(x), ".")
   out <- if (x$name == "usps") digits_table(x)
          else if (is_scene(x)) scene_table(x)
          else detection_table(x)
@@ -153,8 +154,8 @@ digits_table <- function(x) {
   each <- digits_accuracy(x)
   key <- paste(each$method, each$setting, sep = "|")
   rows <- lapply(split(each, factor(key, unique(key))), function(r) data.frame(
-    r[1, c("method", "setting")], mean = mean(r$accuracy), sd = stats::sd(r$accuracy), runs = nrow(r),
-    paper = paper_number(x, r$method[1])))
+    r[1, c("method", "setting")], mean = mean(r$accuracy), sd = stats::sd(r$accuracy),
+    runs = nrow(r), paper = paper_number(x, r$method[1])))
   rows <- do.call(rbind, rows)
   rows <- rows[order(-rows$mean), ]
   rownames(rows) <- NULL
@@ -164,7 +165,8 @@ digits_table <- function(x) {
 # Per cent of the test digits that each setting recognises in each run.
 digits_accuracy <- function(x) {
   predicted <- digit_predictions(x)
-  hit <- mapply(function(run, p) 100 * mean(p == x$tests[[test_key("usps", run)]]$group), predicted$run, predicted$predicted)
+  hit <- mapply(function(run, p) 100 * mean(p == x$tests[[test_key("usps", run)]]$group),
+                predicted$run, predicted$predicted)
   data.frame(predicted[c("method", "setting", "run")], accuracy = hit)
 }
 
@@ -180,11 +182,12 @@ digit_predictions <- function(x) {
   t <- x$tasks
   missing <- setdiff(x$protocol$units, t$unit)
   if (length(missing))
-    stop_fumi("`x` must have all digits for their accuracy, but it lacks ", enumerate(missing), ".", class = "units",
-              call = rlang::caller_env(3))
+    stop_fumi("`x` must have all digits for their accuracy, but it lacks ", enumerate(missing),
+              ".", class = "units", call = rlang::caller_env(3))
   cases <- unique(t[c("method", "setting", "run")])
   parts <- lapply(seq_len(nrow(cases)), function(i) {
-    mine <- which(t$method == cases$method[i] & t$setting == cases$setting[i] & t$run == cases$run[i])
+    mine <- which(t$method == cases$method[i] & t$setting == cases$setting[i] &
+                    t$run == cases$run[i])
     mine <- mine[order(t$unit[mine])]
     if (length(mine) < length(x$protocol$units)) return(NULL)
     raw <- do.call(cbind, x$scores[mine])
@@ -209,16 +212,19 @@ scaled_score <- function(i, x) {
 detection_table <- function(x) {
   t <- x$tasks
   label <- setting_label(t)
-  rows <- lapply(split(seq_len(nrow(t)), factor(paste(t$method, label), unique(paste(t$method, label)))), function(i) {
+  rows <- lapply(split(seq_len(nrow(t)), factor(paste(t$method, label),
+                                                unique(paste(t$method, label)))), function(i) {
     curves <- lapply(i, task_roc, x = x)
     rates <- colMeans(100 * tpr_at(curves, x$protocol$fpr))
     auc <- vapply(curves, function(r) as.numeric(r$auc), 0)
     interval <- auc_interval(x, i, auc)
-    method <- if (t$detector[i[1]] == "subace") paste0(t$method[i[1]], ", subACE") else t$method[i[1]]
+    method <- if (t$detector[i[1]] == "subace") paste0(t$method[i[1]], ", subACE")
+              else t$method[i[1]]
     data.frame(method = t$method[i[1]], setting = label[i[1]],
-               t(stats::setNames(rates, paste(100 * x$protocol$fpr, "%"))), AUC = mean(auc), low = interval[1],
-               high = interval[2], runs = length(unique(t$run[i])),
-               t(stats::setNames(paper_number(x, method, length(rates)), paste("paper", 100 * x$protocol$fpr, "%"))),
+               t(stats::setNames(rates, paste(100 * x$protocol$fpr, "%"))), AUC = mean(auc),
+               low = interval[1], high = interval[2], runs = length(unique(t$run[i])),
+               t(stats::setNames(paper_number(x, method, length(rates)),
+                                 paste("paper", 100 * x$protocol$fpr, "%"))),
                check.names = FALSE)
   })
   rows <- do.call(rbind, rows)
@@ -228,10 +234,12 @@ detection_table <- function(x) {
   rows
 }
 
-setting_label <- function(tasks) paste0(tasks$setting, ifelse(tasks$detector == "subace", ", subACE", ""))
+setting_label <- function(tasks)
+  paste0(tasks$setting, ifelse(tasks$detector == "subace", ", subACE", ""))
 
 # All digits of a run share their test images.
-test_key <- function(name, run, unit) if (name == "usps") paste("run", run) else paste("run", run, "unit", unit)
+test_key <- function(name, run, unit)
+  if (name == "usps") paste("run", run) else paste("run", run, "unit", unit)
 
 task_test <- function(x, i) {
   unit <- x$tasks$unit[i]
@@ -242,8 +250,8 @@ task_test <- function(x, i) {
 
 task_roc <- function(i, x) mil_roc(x$scores[[i]], task_test(x, i)$truth)
 
-# A 95 % interval of the mean AUC, from resampling people: those looked for, or, where there is one target, those in
-# the test, whose images come and go together.
+# A 95 % interval of the mean AUC, from resampling people: those looked for, or, where there is one
+# target, those in the test, whose images come and go together.
 auc_interval <- function(x, i, auc, n = 500) {
   means <- with_stream(task_stream(1, 0), if (length(unique(x$tasks$unit[i])) > 1) {
     by_unit <- tapply(auc, x$tasks$unit[i], mean)
@@ -252,22 +260,24 @@ auc_interval <- function(x, i, auc, n = 500) {
     cases <- lapply(i, auc_parts, x = x)
     people <- sort(unique(unlist(lapply(cases, function(case) c(case$positive, case$negative)))))
     replicate(n, {
-      weight <- stats::setNames(tabulate(sample.int(length(people), replace = TRUE), length(people)), people)
+      weight <- stats::setNames(tabulate(sample.int(length(people), replace = TRUE),
+                                         length(people)), people)
       mean(vapply(cases, weighted_auc, 0, weight))
     })
   })
   unname(stats::quantile(means, c(0.025, 0.975), na.rm = TRUE))
 }
 
-# People of the positive and negative test images (the images themselves where all targets are one person), and which
-# positive is above which negative.
+# People of the positive and negative test images (the images themselves where all targets are one
+# person), and which positive is above which negative.
 auc_parts <- function(i, x) {
   test <- task_test(x, i)
   s <- x$scores[[i]]
   positive <- which(test$truth)
   negative <- which(!test$truth)
   of_one <- length(unique(test$group[positive])) == 1
-  list(positive = as.character(if (of_one) test$index[positive] else test$group[positive]), negative = as.character(test$group[negative]),
+  list(positive = as.character(if (of_one) test$index[positive] else test$group[positive]),
+       negative = as.character(test$group[negative]),
        above = outer(s[positive], s[negative], ">") + outer(s[positive], s[negative], "==") / 2)
 }
 
@@ -302,9 +312,10 @@ result_file <- function(name, seed) {
 
 whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
 
-# What is kept of an experiment: the scores of one unit in run 1, as integers of 25 bits, so that a run of it can be
-# compared; of the others the steps of the ROC curve. Of digits, the classes that were predicted,
-# and of scores beside that unit those of the tuned DL-FUMI in run 1, for its ROC curves.
+# What is kept of an experiment: the scores of one unit in run 1, as integers of 25 bits, so that a
+# run of it can be compared; of the others the steps of the ROC curve. Of digits, the classes that
+# were predicted, and of scores beside that unit those of the tuned DL-FUMI in run 1, for its ROC
+# curves.
 compact_experiment <- function(x) {
   t <- x$tasks
   first <- t$run == min(t$run)
@@ -339,7 +350,8 @@ compact_scene <- function(x) {
   x
 }
 
-# Scores with the same ROC curve: neighbours in the order of scores that are all true or all false become equal.
+# Scores with the same ROC curve: neighbours in the order of scores that are all true or all false
+# become equal.
 roc_steps <- function(score, truth) {
   level <- match(score, sort(unique(score)))
   share <- as.vector(tapply(truth, level, mean))

@@ -18,10 +18,11 @@
 #' `"top"` is not fooled by sizes: it is the largest of 4 scores drawn from the bag without
 #' replacement, in the mean over all such draws (in a bag of up to 4 instances, the largest). Its
 #' expectation does not depend on the size of the bag, so the AUC of noise is near 0.5 (not exactly
-#' 0.5 where scores are skewed, since the medians of bags of different sizes differ a little). It is a weighted mean of the upper scores: a
-#' single target among 20 instances has a fifth of the weight that it has among 4, so with bags of
-#' one size `"max"` finds rare targets better. Bags of fewer than 4 instances have lower scores.
-#' `"mean"` is not fooled either, and gives a single target even less weight.
+#' 0.5 where scores are skewed, since the medians of bags of different sizes differ a little). It is
+#' a weighted mean of the upper scores: a single target among 20 instances has a fifth of the weight
+#' that it has among 4, so with bags of one size `"max"` finds rare targets better. Bags of fewer
+#' than 4 instances have lower scores. `"mean"` is not fooled either, and gives a single target even
+#' less weight.
 #' @examples
 #' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"))
 #' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"), "noisy-or")
@@ -36,8 +37,9 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or", "to
     stop_fumi("`score` and `bag` must have one value per instance each, not ", length(score),
               " and ", length(bag), " values.")
   if (pool == "noisy-or" && any(score < 0 | score > 1, na.rm = TRUE))
-    stop_fumi("`score` must be probabilities between 0 and 1 for `pool = \"noisy-or\"`, but it goes from ",
-              paste(signif(range(score, na.rm = TRUE), 3), collapse = " to "), ".", class = "pool")
+    stop_fumi(
+      "`score` must be probabilities between 0 and 1 for `pool = \"noisy-or\"`, but it goes from ",
+      paste(signif(range(score, na.rm = TRUE), 3), collapse = " to "), ".", class = "pool")
   ids <- unique(value_names(bag))
   parts <- split(score, factor(value_names(bag), levels = ids))
   vapply(parts, poolers[[pool]], 0)

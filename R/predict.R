@@ -135,8 +135,9 @@ with_call <- function(f, ..., .call) {
 pool_instances <- function(object, score, code, pool, type, dots, call) {
   if (pool != "noisy-or") return(pool_codes(score, code, pool))
   if (type != "prob")
-    stop_fumi("`type` must be \"prob\" for `pool = \"noisy-or\"`, which pools probabilities, not \"", type, "\".",
-              class = "pool", call = call)
+    stop_fumi(
+      "`type` must be \"prob\" for `pool = \"noisy-or\"`, which pools probabilities, not \"",
+      type, "\".", class = "pool", call = call)
   pool_codes(model_probability(object, score, "instance", NULL, dots, call), code, pool)
 }
 

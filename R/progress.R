@@ -24,7 +24,8 @@ task_progress <- function(show, name, n) {
   env <- environment()
   status <- ""
   bar <- cli::cli_progress_bar(
-    format = paste0(name, " {cli::pb_bar} {cli::pb_current}/{cli::pb_total} {status} | {cli::pb_eta_str}"),
+    format = paste0(
+      name, " {cli::pb_bar} {cli::pb_current}/{cli::pb_total} {status} | {cli::pb_eta_str}"),
     total = n, clear = FALSE, .auto_close = FALSE, .envir = env)
   tick <- function(label) {
     status <<- label

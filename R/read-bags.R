@@ -20,12 +20,12 @@
 #'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a
 #'     matrix (`X`) with one column per instance, a label for each (`labels_bag` or `labels`) and if
 #'     possible the number of its bag (`bag_number`), as the authors' code of FUMI has it; or a
-#'     cell array (`dataBags`) of matrices with one row per instance, one matrix per bag, and a label
-#'     for each, as that of MI-ACE has it. A matrix whose rows are as many as the labels and whose
-#'     columns are not is taken to have instances in rows. Without bag numbers, which FUMI does not
-#'     need, each run of equal labels becomes one bag, with a warning. `labels_point` is the truth.
-#'     The first of these layouts is written, without the names of features; bags whose ids are no
-#'     whole numbers are numbered}
+#'     cell array (`dataBags`) of matrices with one row per instance, one matrix per bag, and a
+#'     label for each, as that of MI-ACE has it. A matrix whose rows are as many as the labels and
+#'     whose columns are not is taken to have instances in rows. Without bag numbers, which FUMI
+#'     does not need, each run of equal labels becomes one bag, with a warning. `labels_point` is
+#'     the truth. The first of these layouts is written, without the names of features; bags whose
+#'     ids are no whole numbers are numbered}
 #' }
 #' Numbers are written as text with up to 17 digits, so that they come back as they were.
 #'

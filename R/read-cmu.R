@@ -56,8 +56,9 @@ read_cmu_faces <- function(dir, scale = 2) {
 cmu_files <- function(dir, scale, call = rlang::caller_env()) {
   if (!is.character(dir) || length(dir) != 1 || is.na(dir) || !dir.exists(dir))
     stop_fumi("`dir` must be an existing folder, not ", describe(dir), ".", call = call)
-  pattern <- paste0("^([a-z0-9]+)_(left|right|straight|up)_(angry|happy|neutral|sad)_(open|sunglasses)",
-                    if (scale > 1) paste0("_", scale), "[.]pgm$")
+  pattern <- paste0(
+    "^([a-z0-9]+)_(left|right|straight|up)_(angry|happy|neutral|sad)_(open|sunglasses)",
+    if (scale > 1) paste0("_", scale), "[.]pgm$")
   path <- list.files(dir, recursive = TRUE)
   path <- path[grepl(pattern, basename(path))]
   if (length(path) == 0)
@@ -84,8 +85,9 @@ read_pgm <- function(path, call = rlang::caller_env()) {
 pgm_header <- function(bytes, path, call) {
   text <- rawToChar(replace(bytes, bytes > as.raw(126) | bytes == as.raw(0),
                             as.raw(126))[seq_len(min(1000, length(bytes)))])
-  found <- regmatches(text, regexec("^P5((?:\\s|#[^\n]*\n)+)([0-9]+)((?:\\s|#[^\n]*\n)+)([0-9]+)((?:\\s|#[^\n]*\n)+)([0-9]+)\\s",
-                                    text, perl = TRUE))[[1]]
+  found <- regmatches(text, regexec(
+    "^P5((?:\\s|#[^\n]*\n)+)([0-9]+)((?:\\s|#[^\n]*\n)+)([0-9]+)((?:\\s|#[^\n]*\n)+)([0-9]+)\\s",
+    text, perl = TRUE))[[1]]
   if (length(found) == 0)
     stop_pgm(path, call, "it does not begin with the header of a binary PGM file")
   number <- as.numeric(found[c(3, 5, 7)])

@@ -53,8 +53,9 @@ mat_cells <- function(x, n_labels, file, call) {
   odd <- which(!vapply(parts, function(part) is.numeric(part) && length(dim(part)) == 2 &&
                        length(part) > 0, NA))
   if (length(odd))
-    bad_file(file, "a cell array of numeric matrices with one row per instance, without empty ones (cell ", odd[1],
-             ")", call = call)
+    bad_file(
+      file, "a cell array of numeric matrices with one row per instance, without empty ones (cell ",
+      odd[1], ")", call = call)
   if (length(parts) != n_labels)
     bad_file(file, "a cell array with as many labels as cells (", n_labels, " and ", length(parts),
              ")", call = call)
@@ -75,8 +76,9 @@ mat_rows <- function(x, n, file, call) {
 
 mat_runs <- function(label, call) {
   run <- cumsum(c(TRUE, label[-1] != label[-length(label)]))
-  warn_fumi("`file` has no bag numbers, so that each run of instances with the same label is one bag, ",
-            max(run), " in all.", class = "no_bag", call = call)
+  warn_fumi(
+    "`file` has no bag numbers, so that each run of instances with the same label is one bag, ",
+    max(run), " in all.", class = "no_bag", call = call)
   run
 }
 

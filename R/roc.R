@@ -99,7 +99,8 @@ print.mil_roc <- function(x, ...) {
 }
 
 # As a share of 1, also for an ROC that pROC made in percent.
-format_auc <- function(roc) sprintf("%.3f", as.numeric(roc$auc) / if (isTRUE(roc$percent)) 100 else 1)
+format_auc <- function(roc)
+  sprintf("%.3f", as.numeric(roc$auc) / if (isTRUE(roc$percent)) 100 else 1)
 
 # ---- reading off -------------------------------------------------------------
 

@@ -80,7 +80,8 @@ coef.sil <- function(object, ...) {
   check_dots_empty(...)
   validate_model(object)
   if (is.list(object$spec$classifier))
-    stop_fumi("`object` must have a linear classifier for `coef()`: what an own one has learnt is its own.",
-              class = "no_meaning")
+    stop_fumi(
+      "`object` must have a linear classifier for `coef()`: what an own one has learnt is its own.",
+      class = "no_meaning")
   stats::setNames(object$model$weights, object$features)
 }

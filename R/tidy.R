@@ -50,7 +50,8 @@ generics::augment
 #' head(tidy(fit), 3)
 #' tidy(fit, "params")
 #' glance(fit)
-#' augment(fit, b)[1:2, c(".bag", ".instance", ".score", ".pred_class", ".pred_1", ".atom", ".resid")]
+#' augment(fit, b)[1:2, c(".bag", ".instance", ".score", ".pred_class", ".pred_1", ".atom",
+#'                        ".resid")]
 #' head(tidy(mil_roc(fit, b)), 3)
 NULL
 

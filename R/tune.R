@@ -68,11 +68,12 @@ draw_group_folds <- function(label, k, group, name, call) {
     filled <- rowsum(unclass(count), fold)
     if (nrow(filled) == k && all(filled > 0)) return(unname(fold[group]))
   }
-  stop_fumi("`", name,
-            "` must be such that each fold can have positive and negative bags of groups of its own, but ", k,
-            " is too large for ", sum(count[, 1] > 0), " groups with positive and ",
-            sum(count[, 2] > 0),
-            " with negative bags (bags with the same instances are a group).", call = call)
+  stop_fumi(
+    "`", name,
+    "` must be such that each fold can have positive and negative bags of groups of its own, but ",
+    k, " is too large for ", sum(count[, 1] > 0), " groups with positive and ",
+    sum(count[, 2] > 0), " with negative bags (bags with the same instances are a group).",
+    call = call)
 }
 
 place_groups <- function(share, k) {
@@ -245,9 +246,10 @@ check_folds <- function(folds, problems, group = NULL, call = rlang::caller_env(
     all(mapply(function(f, b) length(f) == length(b) && !anyNA(f) && length(unique(f)) > 1, folds,
                problems))
   if (!ok)
-    stop_fumi("`folds` must be a number of folds, or give two or more folds, one entry for each of the ",
-              paste(lengths(problems), collapse = ", "), " bags, not ", describe(folds), ".",
-              call = call)
+    stop_fumi(
+      "`folds` must be a number of folds, or give two or more folds, one entry for each of the ",
+      paste(lengths(problems), collapse = ", "), " bags, not ", describe(folds), ".",
+      call = call)
   Map(check_apart, folds, group, MoreArgs = list(call = call))
 }
 

@@ -110,8 +110,9 @@ a_kernel <- function(x) if (!is.function(x)) one_of(names(kernel_makers))(x)
 # ---- models --------------------------------------------------------------------------------------
 
 common_rules <- function(m, class) list(
-  method = function(x) if (!is.character(x) ||
-                           !identical(class, c(x, "mil_model"))) paste0("its class, \"", class[1], "\""),
+  method = function(x)
+    if (!is.character(x) || !identical(class, c(x, "mil_model")))
+      paste0("its class, \"", class[1], "\""),
   n_features = count(1, .Machine$integer.max),
   features = optional(texts(m$n_features)),
   axis = optional(a_list),

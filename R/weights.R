@@ -17,8 +17,9 @@ check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
       stop_fumi("`bag_weights` must have one value for each of the ", n, " bags, not ",
                 length(weights), ".", call = call)
   } else if (length(lacking))
-    stop_fumi("`bag_weights` must be named by the ids of the bags or not at all, but there is none for ",
-              enumerate(lacking), ".", call = call)
+    stop_fumi(
+      "`bag_weights` must be named by the ids of the bags or not at all, but there is none for ",
+      enumerate(lacking), ".", call = call)
   by_bag <- if (is.null(names(weights))) weights else weights[match(b$ids, names(weights))]
   stats::setNames(as.double(by_bag), b$ids)
 }
