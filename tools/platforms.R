@@ -248,7 +248,8 @@ jobs$compilers <- function() {
 }
 
 jobs$`newest-r` <- function() {
-  inside <- debian_unstable(c("r-base-dev", "r-cran-testthat", "r-cran-knitr", "r-cran-rmarkdown"))
+  inside <- debian_unstable(c("r-base-dev", "r-cran-testthat", "r-cran-knitr", "r-cran-rmarkdown",
+                              "r-cran-v8"))
   folder <- sources_inside(inside)
   cat("R CMD check --as-cran ...\n")
   out <- run_inside(inside, "bash tools/check.sh", folder)
