@@ -20,10 +20,10 @@
 #' @param x numeric scores, higher = more target; a fitted model; or a curve of [mil_roc()], whose
 #'   values are taken as independent of each other.
 #' @param truth,new_data,level,positive as in [mil_roc()].
-#' @param bag for scores of instances: their bags. Without it, the scores are taken as independent,
-#'   as those of bags.
-#' @param conf the level of confidence.
-#' @param n_boot number of draws of the bootstrap.
+#' @param bag `NULL` (default), or for scores of instances a vector with the bag of each. Without
+#'   it, the scores are taken as independent, as those of bags.
+#' @param conf number in (0, 1\], default 0.95: the level of confidence.
+#' @param n_boot whole number >= 2, default 2000: number of draws of the bootstrap.
 #' @param ... for a model: passed on to `predict()`.
 #' @return A data frame with one row: `auc`, `low`, `high`, `se` (on the scale of the AUC), `conf`,
 #'   and the numbers of `positive` and `negative` scores.

@@ -9,10 +9,11 @@
 #' @param object a fitted model, [bags()], or what [mil_roc()], [mil_benchmark()], [mil_explain()],
 #'   [pd_far()], [mil_tune()] or [paper_experiment()] returned.
 #' @param what,new_data,bag as in [plot.mil_model()].
-#' @param n_bags,n_instances how many bags of each label, and how many instances of each, to show.
-#' @param n number of instances to show.
-#' @param labels names of the curves, as in [plot.mil_roc()].
-#' @param run,unit which run and unit of an experiment; by default the first.
+#' @param n_bags,n_instances whole numbers >= 1, default 3 and 8: how many bags of each label, and
+#'   how many instances of each, to show.
+#' @param n whole number >= 1, default 6: number of instances to show.
+#' @param labels `NULL` (default), or names of the curves, as in [plot.mil_roc()].
+#' @param run,unit `NULL` (default: the first), or a number: which run and unit of an experiment.
 #' @param ... for curves: further curves, named or not. For `what = "scores"` and `"bag"`, passed to
 #'   [predict.mil_model()]. Otherwise nothing: an unknown argument is an error.
 #' @return An object of ggplot2.

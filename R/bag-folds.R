@@ -2,10 +2,10 @@
 #'
 #' @param x [bags()].
 #' @param k whole number >= 2, default 3: number of folds.
-#' @param group what bags have in common that must not be in two folds, such as the person, the
-#'   scene or the flight that they come from: one value per bag, in the order of the bags or named
-#'   by them. Bags of one group resemble each other, so a fit that was trained on some of them does
-#'   better on the rest than it will on new groups.
+#' @param group `NULL` (default: none), or what bags have in common that must not be in two folds,
+#'   such as the person, the scene or the flight that they come from: one value per bag, in the
+#'   order of the bags or named by them. Bags of one group resemble each other, so a fit that was
+#'   trained on some of them does better on the rest than it will on new groups.
 #' @return An integer vector, one fold per bag, named by the bags. Positive and negative bags are
 #'   each spread evenly over the folds, at random; with `group`, as evenly as whole groups allow.
 #'   Bags with the same instances, such as the copies of a bootstrap, are a group.

@@ -10,9 +10,9 @@
 #' their instances; otherwise instances come bag by bag.
 #'
 #' @param x,object [bags()].
-#' @param i bags to keep: numbers, ids, or logicals.
-#' @param f for `split()`: a vector with one entry per bag, as in [base::split()]; or one number
-#'   between 0 and 1, the share of bags for training, drawn at random within each label, which
+#' @param i vector of numbers, ids or logicals: the bags to keep.
+#' @param f for `split()`: a vector with one entry per bag, as in [base::split()]; or one number in
+#'   (0, 1\], the share of bags for training, drawn at random within each label, which
 #'   gives a list with `train` and `test`.
 #' @param drop,row.names,optional ignored.
 #' @param ... for `c()`, further bags; otherwise ignored.

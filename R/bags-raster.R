@@ -23,11 +23,12 @@
 #'   are kept.
 #' @param points the targets: a `SpatVector` of points, or a matrix or data frame with columns `x`
 #'   and `y`, or with two columns, in the coordinates of the map.
-#' @param halo how far a target may be from its point, see below.
-#' @param negative `"random"`: negative bags are random pixels outside of all haloes. `"tiles"`:
-#'   they are square tiles of the raster, drawn at random, less the haloes.
-#' @param n_negative,negative_size number of negative bags, and of pixels per bag (for tiles, at
-#'   most, rounded up to a square); fewer if the raster has not as many.
+#' @param halo number >= 0: how far a target may be from its point, see below.
+#' @param negative `"random"` (default): negative bags are random pixels outside of all haloes.
+#'   `"tiles"`: they are square tiles of the raster, drawn at random, less the haloes.
+#' @param n_negative,negative_size whole numbers >= 1, default 50 each: number of negative bags, and
+#'   of pixels per bag (for tiles, rounded up to a square, less the haloes); fewer if the raster has
+#'   not as many.
 #' @param ... nothing: an unknown argument is an error.
 #' @return `bags()`: [bags()] with the ids `target<i>` for point i, and `background<j>`, and the
 #'   names of the layers as names of the features. `bag_cells()`: a data frame with one row per
@@ -76,7 +77,7 @@ bags.SpatRaster <- function(x, points, halo, ..., negative = c("random", "tiles"
 }
 
 #' @rdname bags.SpatRaster
-#' @param b bags that were made from a raster.
+#' @param b [bags()] that were made from a raster.
 #' @export
 bag_cells <- function(b) {
   if (!inherits(b, "bags") || is.null(b$cell))

@@ -77,24 +77,26 @@
 #' @param bag the bag of each instance: a vector of length n, or, for a data
 #'   frame, the name of a column. For a list it defaults to the names of the
 #'   list.
-#' @param label the labels, one for each bag or one for each instance, or, for a data frame,
-#'   the name of a column. See below.
-#' @param positive the label that means "contains a target".
-#' @param truth optional labels of the instances themselves (length n), or, for a data frame, the
-#'   name of a column; kept for evaluation only: no method looks at them. See below.
-#' @param image_dim height and width, if an instance is an image stored column by
-#'   column; found by itself for an array.
-#' @param axis where the features are on the horizontal axis of plots: one number per feature, such
-#'   as wavelengths, or a list of such a vector with its label as name,
-#'   `list("wavelength in nm" = 400:699)`. By default the numbers in the features' names, if they
-#'   have any, see [plot.mil_model()].
+#' @param label the labels: a vector, one for each bag or one for each instance, or, for a data
+#'   frame, the name of a column. See below.
+#' @param positive `NULL` (default: 1, `TRUE` or the second level of a factor), or the label that
+#'   means "contains a target"; labels of another kind need it.
+#' @param truth `NULL` (default: not known), or labels of the instances themselves (length n), or,
+#'   for a data frame, the name of a column (by default `truth`, if there is one); kept for
+#'   evaluation only: no method looks at them. See below.
+#' @param image_dim `NULL` (default: no images), or two whole numbers, height and width, if an
+#'   instance is an image stored column by column; found by itself for an array.
+#' @param axis `NULL` (default: the numbers in the features' names, if they have any, see
+#'   [plot.mil_model()]), or where the features are on the horizontal axis of plots: one number per
+#'   feature, such as wavelengths, or a list of such a vector with its label as name,
+#'   `list("wavelength in nm" = 400:699)`.
 #' @param data for a formula: a data frame.
-#' @param na.action what to do with missing values: `na.fail`, `na.omit` or `na.exclude`. See
-#'   below.
-#' @param like for a data frame or a formula: bags or a fit whose levels, codings and knots are to
-#'   be used. See below.
-#' @param block for a `big.matrix`: number of instances to read at a time. `NULL`: as many as take
-#'   64 MB.
+#' @param na.action `na.fail` (default), `na.omit` or `na.exclude`: what to do with missing values.
+#'   See below.
+#' @param like `NULL` (default: none), or for a data frame or a formula, bags or a fit whose levels,
+#'   codings and knots are to be used. See below.
+#' @param block whole number >= 1, for a `big.matrix`: number of instances to read at a time. `NULL`
+#'   (default): as many as take 64 MB.
 #' @param ... passed on to the method; an unknown argument is an error.
 #'
 #' @return An object of class `bags`. Instances keep the order in which they were

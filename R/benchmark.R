@@ -57,7 +57,7 @@
 #' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. `NULL`
 #'   (default): as each method does it.
 #' @param group,dir,progress as in [mil_tune()].
-#' @param digits number of decimals.
+#' @param digits whole number >= 0, default 3: number of decimals.
 #' @param ... for `plot()`, passed to [plot.mil_roc()]; otherwise nothing.
 #' @return A list of class `mil_benchmark`:
 #'   \item{results}{one row per method, best first: `method`, `auc`, the mean over held-out folds,

@@ -56,12 +56,14 @@
 #'
 #' @param object a fitted model.
 #' @param x,... [bags()], or what [bags()] takes. With `refit`, the training bags.
-#' @param refit a function of bags that fits the same method with the same parameters, and does not
-#'   calibrate. `NULL`: the bags are scored by `object` as they are, which is right for bags that
-#'   it has not seen.
-#' @param folds number of folds, or `"auto"`, as the argument `calibrate` of a fitter.
-#' @param work for `folds = "auto"`, an estimate of the number of multiplications that a fit takes.
-#' @param progress show a progress bar.
+#' @param refit `NULL` (default), or a function of bags that fits the same method with the same
+#'   parameters, and does not calibrate. By default the bags are scored by `object` as they are,
+#'   which is right for bags that it has not seen.
+#' @param folds for `refit`: `"auto"` (default), a number of folds >= 2, or 0, as the argument
+#'   `calibrate` of a fitter.
+#' @param work number, default 0, for `folds = "auto"`: an estimate of the number of multiplications
+#'   that a fit takes.
+#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
 #' @return The model, with `calibration`, a list:
 #'   \item{source}{`"out-of-fold"`, `"in-sample"`, or `"given"` without `refit`}
 #'   \item{folds, n_bags}{number of folds, and of bags}

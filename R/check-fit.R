@@ -24,8 +24,8 @@
 #'   them (all above 0.9999), or knows only 0 and 1.
 #'
 #' @param fit a fitted model of any method.
-#' @param bags the [bags()] that it was fitted to, or `NULL` (the default) for what can be seen
-#'   without them.
+#' @param bags `NULL` (default: what can be seen without them), or the [bags()] that it was fitted
+#'   to.
 #' @return A data frame of class `fit_check` with one row per problem: `check` (its name),
 #'   `finding` and `advice`.
 #' @seealso [mil_cv()] for how good a fit is, [suggest_grid()] for parameters to try

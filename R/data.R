@@ -71,8 +71,8 @@
 #' The pictures of [usps] and [olivetti] on the scale that methods and plots work
 #' with, ready for [bags()].
 #'
-#' @param which the images to return, in this order: their numbers, or one `TRUE` or
-#'   `FALSE` for each image of the set. All of them by default.
+#' @param which `NULL` (default: all), or the images to return, in this order: their numbers, or one
+#'   `TRUE` or `FALSE` for each image of the set.
 #' @return An array height x width x n of doubles, row 1 at the top: from -1 (paper)
 #'   to 1 (ink) for `usps_images()`, from 0 (black) to 1 (white) for
 #'   `olivetti_images()`.

@@ -270,7 +270,7 @@ probability_curves.diverse_density <- function(object) {
 #' `coef()` gives the point and the scales; `plot()` shows both, see [plot.mil_model()].
 #'
 #' @param object,x a fit made by [diverse_density()] or [em_dd()].
-#' @param digits significant digits.
+#' @param digits whole number >= 1, default 4: significant digits.
 #' @param ... nothing.
 #' @return `coef()`: a matrix of two rows, `target` (the point \eqn{t}, on the scale of the
 #'   normalised instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `print()`:

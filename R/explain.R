@@ -22,9 +22,10 @@ generics::explain
 #' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what
 #'   `mil_explain()` returned.
 #' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
-#' @param bag which bag of the `bags()`, a number or an id; by default the first. Instances without
-#'   bags are taken as one.
-#' @param n number of instances to show, those with the highest score.
+#' @param bag `NULL` (default: the first), or a number or an id: which bag of the `bags()`.
+#'   Instances without bags are taken as one.
+#' @param n whole number >= 1, default 6 for `plot()` and 10 for `print()`: number of instances to
+#'   show, those with the highest score.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A data frame of class `mil_explanation`, one row per instance, in the order given:
 #'   \item{instance}{its number within the bag}

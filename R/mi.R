@@ -4,8 +4,8 @@
 #' labels and which the bags. It keeps labels and ids whole: their values, their
 #' type and their levels.
 #'
-#' @param label labels, one per instance.
-#' @param bag bag ids, one per instance.
+#' @param label vector of labels, one per instance.
+#' @param bag vector of bag ids, one per instance.
 #' @param x an object of class `mi`.
 #' @param i indices of instances.
 #' @param j,drop ignored: an `mi` has no columns of its own.

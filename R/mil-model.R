@@ -129,13 +129,13 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 #' method has no such thing, the error is of class `fumi_error_no_meaning` and says why.
 #'
 #' @param object,x a fitted model.
-#' @param which which atoms.
-#' @param filter for [dlfumi()] with `noise = "background"`: the directions that detect the atoms
-#'   in place of the atoms?
+#' @param which `"all"` (default), `"target"` or `"background"`: which atoms.
+#' @param filter `TRUE` or `FALSE` (default), for [dlfumi()] with `noise = "background"`: the
+#'   directions that detect the atoms in place of the atoms?
 #' @param new_data,bag instances, and the ids of their bags where they are a column of the data, as
 #'   in [predict.mil_model()].
 #' @param data the training data for the new fit: [bags()], or what [bags()] takes.
-#' @param digits significant digits.
+#' @param digits whole number >= 1, default 4: significant digits.
 #' @param ... for `update()`, parameters to change, and what [bags()] takes; otherwise passed on.
 #' @return `coef()`: a matrix, atoms x features, as `init` of [dlfumi()] and `target` of [ace()]
 #'   and [sub_ace()] take it; for linear classifiers their weights, one per feature; for MILES the

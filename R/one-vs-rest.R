@@ -14,7 +14,8 @@
 #'   and standard deviation over the instances of that class's own negative training bags. Without
 #'   it, classes are compared by the scores of independent fits, and the fit with the largest
 #'   scores wins too often.
-#' @param progress show a progress bar over the classes.
+#' @param progress `TRUE` or `FALSE`: show a progress bar over the classes? By default in
+#'   interactive sessions.
 #' @param object an object made by `one_vs_rest()`.
 #' @param new_data,level as in [predict.mil_model()].
 #' @param type `"class"` (default), the class with the largest score, or `"score"`, all scores.

@@ -38,23 +38,26 @@
 #' literature of anomaly detection passes around; MUUFL Gulfport (64 bands, a crop of 100 x 100
 #' pixels here) is at <https://github.com/GatorSense/MUUFLGulfport>. Each has terms of its own.
 #'
-#' @param name the experiment, see below: `"usps"`, `"olivetti_eyeglasses"`, ...
+#' @param name string, the experiment, see below: `"usps"`, `"olivetti_eyeglasses"`, ...
 #' @param ... numbers of the protocol to change, such as `n_negative = 10`.
 #' @param run whole number >= 1, default 1: number of the repetition. Each has a random stream of
 #'   its own.
-#' @param unit the digit (0 to 9) or person that is the target; by default the first.
-#' @param data for the AR and CMU faces: what [read_ar()] or [read_cmu_faces()] returns, or the
-#'   folder that it reads; by default the folder named by the environment variable `FUMI_AR_DIR` or
-#'   `FUMI_CMU_DIR`. For a scene, a list with `cube`, an array rows x columns x bands, and `truth`,
-#'   a logical matrix rows x columns of the target pixels; or, for points, `points` in place of
-#'   `truth`, a matrix of columns `x` and `y` in pixels from the lower left corner.
-#' @param seed the seed of all runs; by default that of the stored results, 2016 for the
-#'   experiments of version 0.1.0 and 2028 for the later ones.
-#' @param apart keep people apart?
-#' @param target,other numbers of the images with and without a target.
-#' @param n_targets number of targets in each positive bag: one entry per bag.
-#' @param positive_size,n_negative,negative_size instances per positive bag, number of negative
-#'   bags, instances per negative bag.
+#' @param unit `NULL` (default: the first), or the number of the digit (0 to 9) or person that is
+#'   the target.
+#' @param data `NULL` (default), or for the AR and CMU faces what [read_ar()] or [read_cmu_faces()]
+#'   returns, or the folder that it reads; by default the folder named by the environment variable
+#'   `FUMI_AR_DIR` or `FUMI_CMU_DIR`. For a scene, a list with `cube`, an array rows x columns x
+#'   bands, and `truth`, a logical matrix rows x columns of the target pixels; or, for points,
+#'   `points` in place of `truth`, a matrix of columns `x` and `y` in pixels from the lower left
+#'   corner.
+#' @param seed whole number >= 0: the seed of all runs. `NULL` (default): that of the stored
+#'   results, 2016 for the experiments of version 0.1.0 and 2028 for the later ones.
+#' @param apart `TRUE` or `FALSE` (default): keep people apart?
+#' @param target,other vectors with the numbers of the images with and without a target.
+#' @param n_targets whole numbers from 1 to `positive_size`, default 1 in each of 50 bags: number of
+#'   targets in each positive bag, one entry per bag.
+#' @param positive_size,n_negative,negative_size whole numbers >= 1, default 4, 50 and 50: instances
+#'   per positive bag, number of negative bags, instances per negative bag.
 #' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with
 #'   one row per instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
 #'   with `train` ([bags()] with truth), `test` (array height x width x n), `truth` of the test

@@ -10,15 +10,18 @@
 #' these workers.
 #'
 #' @inheritParams paper_bags
-#' @param methods a list of settings, see [paper_methods()]; or names of methods among its own, such
-#'   as `c("DL-FUMI", "mi-SVM")`.
-#' @param runs number of repetitions, or their numbers, such as `3:4`.
-#' @param units digits or persons to do; by default all of them. The accuracy of `"usps"` needs all.
-#' @param dir a folder in which each task's result is kept: a run that was stopped, in whatever way,
-#'   goes on where it was. A folder with results of other images, another protocol, seed, setting or
-#'   version is refused.
-#' @param keep_fits keep the fitted models?
-#' @param progress show a progress bar over the tasks.
+#' @param methods `NULL` (default: all of [paper_methods()]), a list of settings as it gives them,
+#'   or names of methods among its own, such as `c("DL-FUMI", "mi-SVM")`.
+#' @param runs whole number >= 1, default 10: number of repetitions; or their numbers, such as
+#'   `3:4`.
+#' @param units `NULL` (default: all), or the numbers of digits or persons to do. The accuracy of
+#'   `"usps"` needs all.
+#' @param dir `NULL` (default: nothing is kept), or a folder in which each task's result is kept: a
+#'   run that was stopped, in whatever way, goes on where it was. A folder with results of other
+#'   images, another protocol, seed, setting or version is refused.
+#' @param keep_fits `TRUE` or `FALSE` (default): keep the fitted models?
+#' @param progress `TRUE` or `FALSE`: show a progress bar over the tasks? By default in interactive
+#'   sessions.
 #' @return A list of class `paper_experiment`:
 #'   \item{tasks}{a data frame with one row per run, unit and setting: `run`, `unit`, `method`,
 #'     `setting`, `seconds`, `center` and `scale` (of the comparable scores of the negative training

@@ -4,7 +4,7 @@
 #' on the training bags of run 1, from at most twelve configurations each. What was tried is in the
 #' file `tuned.rds` beside the stored results, and `paper_tuning()` returns it.
 #'
-#' @param name the experiment, see [paper_bags()].
+#' @param name string, the experiment, see [paper_bags()].
 #' @return `paper_methods()`: a list of settings, each a list with `method`, `setting`, `fitter`
 #'   (the name of a function), `parameters` and `detectors`. `paper_tuning()`: a data frame with
 #'   one row per method and configuration: the `mean` and `se` of its criterion over folds, and

@@ -2,16 +2,17 @@
 #'
 #' @param x what [paper_experiment()] returned, or for `"roc"` and `"confusion"` the name of a
 #'   stored experiment, as in [paper_table()], given to `paper_plot()`.
-#' @param what `"roc"`: for the digits, the curves of all of them for one setting; otherwise the
-#'   curves of all settings for one run and unit, with classifiers that have a threshold of their
-#'   own (mi-SVM, MMDL) as points. `"confusion"`: digits by predicted digit, all runs together, in
-#'   per cent of a row. `"errors"`: misclassified digits, and what the predicted digit's atoms make
-#'   of them. `"atoms"`: the atoms of all units, target atoms first. The last two need
-#'   `keep_fits = TRUE`.
-#' @param method,setting which method and setting, as in [paper_table()]; by default the first in
-#'   `x`.
-#' @param run,unit which run and unit.
-#' @param n number of digits for `"errors"`.
+#' @param what `"roc"` (default): for the digits, the curves of all of them for one setting;
+#'   otherwise the curves of all settings for one run and unit, with classifiers that have a
+#'   threshold of their own (mi-SVM, MMDL) as points. `"confusion"`: digits by predicted digit, all
+#'   runs together, in per cent of a row. `"errors"`: misclassified digits, and what the predicted
+#'   digit's atoms make of them. `"atoms"`: the atoms of all units, target atoms first. The last two
+#'   need `keep_fits = TRUE`.
+#' @param method,setting `NULL` (default: the first in `x`), or strings: which method and setting,
+#'   as in [paper_table()].
+#' @param run whole number >= 1, default 1: which run.
+#' @param unit `NULL` (default: the first in `x`), or a number: which digit or person.
+#' @param n whole number >= 1, default 8: number of digits for `"errors"`.
 #' @param ... for `"roc"`, passed to [plot.mil_roc()].
 #' @return Invisibly, for `"confusion"` the table that is drawn, otherwise `x`.
 #' @examples

@@ -14,10 +14,13 @@
 #' @param map a `SpatRaster` with one layer of scores, higher = more target, as from
 #'   [predict_raster()].
 #' @param points,halo as in [bags.SpatRaster()].
-#' @param unit the area for which false alarms are counted: square metres, hectares, square
-#'   kilometres, or pixels. The units of a map without a coordinate system are taken for metres.
+#' @param unit `"m2"` (default), `"ha"`, `"km2"` or `"pixel"`, the area for which false alarms are
+#'   counted: square metres, hectares, square kilometres, or pixels. The units of a map without a
+#'   coordinate system are taken for metres.
 #' @param x what `pd_far()` returned.
-#' @param far rates of false alarms, by `unit`.
+#' @param far numbers >= 0: rates of false alarms, by `unit`. For `glance()` one number > 0, the
+#'   rate up to which the area is taken; `NULL` (default): the rate from which on nothing more is
+#'   found.
 #' @param ... for `plot()`: further curves, named or not, and graphical parameters (`xlim`,
 #'   `log = "x"`, ...), as in [plot.mil_roc()]; otherwise nothing.
 #' @param labels,col,main as in [plot.mil_roc()].

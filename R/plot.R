@@ -11,14 +11,15 @@
 #' about 0. A line under the pictures says which.
 #'
 #' @param x a fitted model.
-#' @param what `"atoms"`: what the method has learnt in the space of the features, as images or as
-#'   curves, target atoms first and framed: atoms, signatures (`"signatures"` is the same), the
-#'   target and its scales ([em_dd()]), weights of a linear classifier (`"weights"` is the same), or
-#'   the instances that [miles()] kept, the largest weights first. `"objective"`: the objective by
-#'   iteration, of all starts. `"scores"`: the scores of all bags of `new_data` by label, with the
-#'   threshold. `"bag"`: the instances of one bag with their scores, highest first.
-#' @param new_data,bag for `"scores"` and `"bag"`: [bags()] (a fit keeps no training data), and the
-#'   id or number of the bag.
+#' @param what `"atoms"` (default): what the method has learnt in the space of the features, as
+#'   images or as curves, target atoms first and framed: atoms, signatures (`"signatures"` is the
+#'   same), the target and its scales ([em_dd()]), weights of a linear classifier (`"weights"` is
+#'   the same), or the instances that [miles()] kept, the largest weights first. `"objective"`: the
+#'   objective by iteration, of all starts. `"scores"`: the scores of all bags of `new_data` by
+#'   label, with the threshold. `"bag"`: the instances of one bag with their scores, highest first.
+#' @param new_data [bags()], for `"scores"` and `"bag"`, which need them: a fit keeps no training
+#'   data.
+#' @param bag number or id, default 1: which bag of `new_data`, for `"bag"`.
 #' @param ... for `"scores"` and `"bag"`, passed to [predict.mil_model()].
 #' @return The fit, invisibly.
 #' @seealso [autoplot.mil_model()] for ggplot2.
@@ -200,7 +201,8 @@ plot_instance_scores <- function(shown, colour) {
 #' scale) if instances are images, else as curves.
 #'
 #' @param x [bags()].
-#' @param n_bags,n_instances how many bags of each label, and how many instances of each, to show.
+#' @param n_bags,n_instances whole numbers >= 1, default 3 and 8: how many bags of each label, and
+#'   how many instances of each, to show.
 #' @param ... nothing: an unknown argument is an error.
 #' @return The bags, invisibly.
 #' @examples

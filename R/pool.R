@@ -1,8 +1,8 @@
 #' Pool instance scores to bag scores
 #'
-#' @param score scores or probabilities, one per instance.
-#' @param bag bag ids, one per instance.
-#' @param pool `"max"`, `"mean"`, `"lse"` (log of the mean of exponentials, a smooth
+#' @param score numbers, the scores or probabilities, one per instance.
+#' @param bag vector of bag ids, one per instance.
+#' @param pool `"max"` (default), `"mean"`, `"lse"` (log of the mean of exponentials, a smooth
 #'   maximum), `"top"` (see below), or `"noisy-or"`, \eqn{1 - \prod (1 - p)}, for probabilities
 #'   only.
 #' @return A numeric vector with one value per bag, named by the bags in the order of their

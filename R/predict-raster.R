@@ -13,14 +13,15 @@
 #' @inheritParams predict.mil_model
 #' @param object a fitted model.
 #' @param new_data a `SpatRaster` of terra, one layer per feature.
-#' @param filename the file for the map, such as `"map.tif"`; by default terra keeps it in memory,
-#'   or in a temporary file if it is large.
+#' @param filename string, the file for the map, such as `"map.tif"`. `""` (default): terra keeps it
+#'   in memory, or in a temporary file if it is large.
 #' @param ... passed on to [predict.mil_model()].
-#' @param overwrite may a file of that name be replaced?
-#' @param datatype how `filename` stores numbers, as in `terra::writeRaster()`: by default as they
-#'   are; `"FLT4S"` takes half the space.
-#' @param rows how many rows of the raster are scored at a time; by default as many as 16 MB hold.
-#' @param progress show a progress bar.
+#' @param overwrite `TRUE` or `FALSE` (default): may a file of that name be replaced?
+#' @param datatype string, how `filename` stores numbers, as in `terra::writeRaster()`: `"FLT8S"`
+#'   (default) as they are; `"FLT4S"` takes half the space. Classes are always `"INT1U"`.
+#' @param rows whole number >= 1: how many rows of the raster are scored at a time. `NULL`
+#'   (default): as many as 16 MB hold.
+#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
 #' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer
 #'   `score`, `prob` (of the positive class), `weight` or `class` (0 and 1, with the classes as
 #'   categories), or one layer per atom or feature for `"codes"` and `"reconstruction"`.

@@ -8,29 +8,31 @@
 #'   instance), a list of matrices (one per bag), or an array of images. Columns are matched
 #'   by name if the training data had names; columns that were not there are ignored. For a raster
 #'   of terra, [predict_raster()] makes a map.
-#' @param type `"score"`: real numbers, higher = more target; for DL-FUMI the confidence of
-#'   eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the
+#' @param type `"score"` (default): real numbers, higher = more target; for DL-FUMI the confidence
+#'   of eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the
 #'   class whose side of the threshold the score is on. `"prob"`: the probability of each class, by
 #'   the calibration of the fit: that a bag is positive, or that an instance is a target; see
 #'   [mil_calibrate()] for what it means. `"weight"`: for DL-FUMI the weight of the E-step, eq. 6,
 #'   which is no probability of a target. `"codes"`: a matrix, instances x atoms.
 #'   `"reconstruction"`: a matrix, instances x features, on the scale of the data given.
-#' @param level one row per instance, or one row per bag.
-#' @param ... for DL-FUMI: `coding = c("joint", "separate")`, whether the background part of
-#'   eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
-#'   `detector = c("confidence", "subace")`, eq. 7 or the adaptive subspace detector
-#'   [sub_ace()] with the target atoms; `background =`, the background instances
-#'   ([bags()]: those of the negative bags) or [background_stats()] for the latter;
-#'   `coding_steps =`, a fixed number of gradient steps instead of codes computed to convergence.
-#' @param bag bag ids for data that don't carry them: a vector, or the name of a column; by default
-#'   the column `bag` of a data frame, unless it is a feature.
-#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. By
-#'   default the method says how it scores a bag: [miles()], [dmil()], [diverse_density()] and
-#'   [mmdl()] with `bag_route = TRUE` have a function of bags, all others take the largest score,
-#'   which tends to be larger the more instances a bag has: where sizes differ, `"top"` is not
-#'   misled. `"noisy-or"` is for probabilities: it pools those of the instances.
-#' @param threshold the score above which an instance or bag is called positive; by default that of
-#'   the calibration.
+#' @param level `"instance"` (default), one row per instance, or `"bag"`, one row per bag.
+#' @param ... for DL-FUMI: `coding = "joint"` (default) or `"separate"`, whether the background part
+#'   of eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
+#'   `detector = "confidence"` (default), eq. 7, `"subace"`, the adaptive subspace detector
+#'   [sub_ace()] with the target atoms, or `"norm"`, for fits with `noise = "background"` the
+#'   squared norm alone; `background =`, for `"subace"` the background instances ([bags()]: those of
+#'   the negative bags) or [background_stats()]; `coding_steps =`, a fixed number of gradient steps
+#'   instead of codes computed to convergence.
+#' @param bag `NULL` (default: the column `bag` of a data frame, unless it is a feature), or bag ids
+#'   for data that don't carry them: a vector, or the name of a column.
+#' @param pool `NULL` (default), or a string: how the score of a bag comes from those of its
+#'   instances, see [pool_bags()]. By default the method says how it scores a bag: [miles()],
+#'   [dmil()], [diverse_density()] and [mmdl()] with `bag_route = TRUE` have a function of bags, all
+#'   others take the largest score, which tends to be larger the more instances a bag has: where
+#'   sizes differ, `"top"` is not misled. `"noisy-or"` is for probabilities: it pools those of the
+#'   instances.
+#' @param threshold `NULL` (default: that of the calibration), or a number: the score above which an
+#'   instance or bag is called positive.
 #' @return For `"score"`, `"class"`, `"prob"` and `"weight"` a data frame: one row per instance, in
 #'   the order given, with `.bag` and `.instance`, the number of the instance in the data given; or
 #'   one row per bag, in the order in which the bags first appear, with `.bag`. Then `.score`,

@@ -11,8 +11,9 @@
 #' Rec. 601, and the 165 x 120 pixels become `height` x `width` by averaging over
 #' areas.
 #'
-#' @param dir the folder with the files.
-#' @param height,width the size to which the images are brought, in pixels.
+#' @param dir string, the folder with the files.
+#' @param height,width whole numbers >= 1, default 83 and 60: the size to which the images are
+#'   brought, in pixels.
 #' @return A list with one entry per image, sorted by sex, person and image:
 #' \describe{
 #'   \item{`images`}{array height x width x n of doubles from 0 (black) to 1

@@ -29,15 +29,16 @@
 #' }
 #' Numbers are written as text with up to 17 digits, so that they come back as they were.
 #'
-#' @param file a file, or for `"images"` a folder.
-#' @param format one of the above; by default by the ending of `file`.
+#' @param file string, the name of a file, or for `"images"` of a folder.
+#' @param format one of the above. `NULL` (default): by the ending of `file`.
 #' @param x [bags()].
 #' @param positive,image_dim as in [bags()].
-#' @param bag,label for `"csv"` and `"mat"`: the names of the columns or variables, if they are
-#'   others.
-#' @param data for `"mat"`: the name of the variable with the instances, if it is another.
-#' @param sparse for `"svm"`: whether to keep the features in a sparse matrix, which needs the
-#'   package Matrix; see [bags()].
+#' @param bag,label `NULL` (default: the names above), or for `"csv"` and `"mat"` the names of the
+#'   columns or variables, if they are others.
+#' @param data `NULL` (default: the names above), or for `"mat"` the name of the variable with the
+#'   instances, if it is another.
+#' @param sparse `TRUE` or `FALSE` (default), for `"svm"`: keep the features in a sparse matrix? It
+#'   needs the package Matrix; see [bags()].
 #' @param ... nothing: an unknown argument is an error.
 #' @return `read_bags()`: [bags()]. `write_bags()`: the bags, invisibly.
 #' @examples

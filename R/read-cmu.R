@@ -9,8 +9,8 @@
 #' end says that it has been made smaller: none for 120 x 128 pixels, 2 for 60 x 64, 4 for 30 x 32.
 #' Other files are ignored.
 #'
-#' @param dir the folder with the files.
-#' @param scale which files: 1, 2 (the default, 60 x 64 pixels) or 4.
+#' @param dir string, the folder with the files.
+#' @param scale 1, 2 (default, 60 x 64 pixels) or 4: which files.
 #' @return A list with one entry per image, sorted by person, pose, expression and eyes:
 #' \describe{
 #'   \item{`images`}{array height x width x n of doubles from 0 (black) to 1 (white), row 1 at the

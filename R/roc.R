@@ -11,11 +11,12 @@
 #'   otherwise), or any two values with `positive` naming one. For a model it is in the
 #'   order of the rows of its predictions, and by default the truth (of
 #'   instances) or the labels (of bags) that `new_data` holds.
-#' @param na what to do with scores that are `NA`, `NaN` or infinite, and with a
-#'   truth that is `NA`: stop, or drop them.
-#' @param positive the value of `truth` that means "target".
+#' @param na `"stop"` (default) or `"drop"`: what to do with scores that are `NA`, `NaN` or
+#'   infinite, and with a truth that is `NA`.
+#' @param positive `NULL` (default: 1, `TRUE` or the second level of a factor), or the value of
+#'   `truth` that means "target"; values of another kind need it.
 #' @param new_data the data to score: [bags()], or what `predict()` takes.
-#' @param level are instances or bags scored?
+#' @param level `"instance"` (default) or `"bag"`: are instances or bags scored?
 #' @param ... for a model: passed on to `predict()`.
 #'
 #' @return An object of class `mil_roc`, which is a `roc` of pROC: `pROC::auc()` and
@@ -111,7 +112,7 @@ format_auc <- function(roc)
 #' positive rate that is reached at that false positive rate counts.
 #'
 #' @param roc a curve made by [mil_roc()] or `pROC::roc()`, or a list of them.
-#' @param fpr false positive rates, in \[0, 1\].
+#' @param fpr numbers in \[0, 1\]: the false positive rates.
 #' @return For one curve a vector as long as `fpr`; for a list a matrix with one
 #'   row per curve (named as the list is) and one column per rate.
 #' @examples
@@ -168,13 +169,13 @@ roc_vertices <- function(roc) {
 #'   ``plot(`DL-FUMI` = r1, `EM-DD` = r2)``, and `do.call(plot, list_of_curves)`
 #'   draws a named list. Other named arguments go to [graphics::plot.default()]
 #'   (`xlim`, `cex.axis`, ...).
-#' @param labels names for the legend, one a curve; by default the names of the
-#'   arguments.
-#' @param points classifiers that have one operating point and no curve: a data
-#'   frame with columns `fpr`, `tpr` and `label`.
-#' @param col colours, for the curves and then the points; by default those of
-#'   Okabe and Ito, which remain apart for the colour-blind.
-#' @param main the title.
+#' @param labels `NULL` (default: the names of the arguments), or names for the legend, one per
+#'   curve.
+#' @param points `NULL` (default: none), or a data frame with columns `fpr`, `tpr` and `label`:
+#'   classifiers that have one operating point and no curve.
+#' @param col `NULL` (default: those of Okabe and Ito, which remain apart for the colour-blind), or
+#'   colours, for the curves and then the points.
+#' @param main `NULL` (default: none), or a string: the title.
 #' @return The first curve, invisibly.
 #' @examples
 #' set.seed(1)

@@ -35,7 +35,7 @@ deepest <- 16
 #' own in [dlfumi()].
 #'
 #' @param object a fitted model, or the object of [one_vs_rest()].
-#' @param file the name of the file.
+#' @param file string, the name of the file.
 #' @return `mil_save()`: the name of the file, invisibly. `mil_load()`: the model.
 #' @examples
 #' set.seed(1)

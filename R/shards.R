@@ -28,9 +28,10 @@
 #' @param x the parts: [bags()], which are cut into `n` parts of as many instances each; a character
 #'   vector of files, each with [bags()] written by [saveRDS()]; or a list of functions without
 #'   arguments that return [bags()]. Instances of one bag may be in several parts.
-#' @param n number of parts: the number of workers is a good choice.
-#' @param dir directory for the parts of `bags` and for codes, made if it does not exist; the
-#'   default goes with the session. The files of codes go with the fit.
+#' @param n whole number >= 1, default 2: number of parts; the number of workers is a good choice.
+#' @param dir string, default a temporary directory, which goes with the session: the directory for
+#'   the parts of `bags` and for codes, made if it does not exist. The files of codes go with the
+#'   fit.
 #' @param ... nothing: an unknown argument is an error.
 #' @return An object of class `bag_shards`, for [dlfumi()] and [predict()][predict.mil_model()].
 #' @seealso [dlfumi()], [predict.mil_model()]

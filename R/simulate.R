@@ -4,14 +4,16 @@
 #' background atoms plus noise; in a positive bag, a share of the instances also holds target
 #' atoms. With `image_dim`, atoms are smooth spots, so that they look like something.
 #'
-#' @param n_bags number of bags, half of them positive (rounded up).
-#' @param bag_size instances per bag.
-#' @param n_features number of features; the size of the image if `image_dim` is given.
-#' @param n_target,n_background numbers of atoms.
-#' @param witness_rate share of the instances of a positive bag that hold a target; at least
-#'   one does.
-#' @param noise standard deviation of the noise, relative to the norm of an instance.
-#' @param image_dim height and width, for images.
+#' @param n_bags whole number >= 2, default 40: number of bags, half of them positive (rounded up).
+#' @param bag_size whole number >= 1, default 8: instances per bag.
+#' @param n_features whole number >= 1, default 30: number of features; the size of the image if
+#'   `image_dim` is given.
+#' @param n_target,n_background whole numbers >= 1, default 1 and 4: numbers of atoms.
+#' @param witness_rate number in \[0, 1\], default 0.25: share of the instances of a positive bag
+#'   that hold a target; at least one does.
+#' @param noise number >= 0, default 0.1: standard deviation of the noise, relative to the norm of
+#'   an instance.
+#' @param image_dim `NULL` (default: no images), or two whole numbers: height and width, for images.
 #' @return [bags()] with `truth`, and the true atoms (features x atoms, target atoms first) in
 #'   the attribute `"dictionary"`.
 #' @examples

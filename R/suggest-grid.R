@@ -5,9 +5,9 @@
 #' negative instances, `lambda` from the correlations of instances, widths of kernels from their
 #' distances; numbers of atoms and clusters are never more than the instances allow.
 #'
-#' The first row is the default of the method; the others go from simple to complex, so that
-#' `rule = "one-se"` of [mil_tune()] keeps the default unless another configuration is clearly
-#' better. The grid is the same in every session: no random numbers are used.
+#' The first row is the default of the method, but for [dlfumi()]; the others go from simple to
+#' complex, so that `rule = "one-se"` of [mil_tune()] keeps the first unless another configuration
+#' is clearly better. The grid is the same in every session: no random numbers are used.
 #'
 #' For [dlfumi()], half of the grid has noise of the background's shape and half has white noise,
 #' its default, because which of the two is better depends on the data more than any number does.

@@ -21,7 +21,7 @@ generics::augment
 #'
 #' @param x a fitted model; for `tidy()` and `glance()` also what [mil_roc()] or [mil_tune()]
 #'   returned.
-#' @param what `"atoms"`: the atoms, signatures or weights, one row per atom and feature.
+#' @param what `"atoms"` (default): the atoms, signatures or weights, one row per atom and feature.
 #'   `"trace"`: the objective by iteration, see [loss_path()]. `"params"`: the parameters of the
 #'   fit.
 #' @param new_data instances, as in [predict.mil_model()].

@@ -32,13 +32,12 @@
 #'   the bags, and it need not have an argument `progress`.
 #' @param grid a data frame with one configuration per row and one parameter per column; entries
 #'   that are `NA` are left at the method's default. By default what [suggest_grid()] makes of the
-#'   data: at most twelve configurations, the method's own defaults first. Parameters that are given
-#'   in `...` are not varied.
+#'   data: at most twelve configurations. Parameters that are given in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
 #'   of each bag. For a list of bags, a list of such vectors is taken too.
-#' @param group bags that must stay together, such as those of one person or scene: see
-#'   [bag_folds()]. For a list of bags, a list of such vectors.
+#' @param group `NULL` (default: none), or bags that must stay together, such as those of one person
+#'   or scene: see [bag_folds()]. For a list of bags, a list of such vectors.
 #' @param metric `"auc"` (default), the area under the ROC curve; `"tpr"`, the true positive rate
 #'   at `fpr`; or `"accuracy"` of the classes that the fit assigns (not for `"witness"`).
 #' @param level of what `metric` is taken: `"bag"` (default), `"witness"`, `"instance"` or
@@ -50,7 +49,7 @@
 #' @param refit `TRUE` (default) or `FALSE`: fit the chosen configuration to all bags?
 #' @param dir `NULL` (default: nothing is kept), or a folder in which results are kept: a run that
 #'   was stopped goes on where it was, see below.
-#' @param progress show a progress bar.
+#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
 #' @return `mil_tune()`: a list of class `mil_tune`:
 #'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped
 #'     with an error)}

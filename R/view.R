@@ -31,13 +31,14 @@
 #'
 #' @param fit a fitted model of any method.
 #' @param bags [bags()]: those of the fit, or new ones with the same features.
-#' @param file the name of the file to write; one that is there is replaced, as by [mil_save()].
+#' @param file string, default a temporary file: the name of the file to write; one that is there is
+#'   replaced, as by [mil_save()].
 #' @param ... nothing: an unknown argument is an error.
-#' @param title the title of the page, one string; by default it names the method.
-#' @param max_instances how many instances of a bag to show, those with the highest scores; all are
-#'   counted, and the page says how many it leaves out. By default 50, or fewer, so that the page
-#'   stays near 35 MB.
-#' @param open open the page in the browser?
+#' @param title string, the title of the page. `NULL` (default): one that names the method.
+#' @param max_instances whole number >= 1: how many instances of a bag to show, those with the
+#'   highest scores; all are counted, and the page says how many it leaves out. `NULL` (default):
+#'   50, or fewer, so that the page stays near 35 MB.
+#' @param open `TRUE` or `FALSE`: open the page in the browser? By default in interactive sessions.
 #' @return The name of the file, invisibly. The package jsonlite must be installed.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' set.seed(1)

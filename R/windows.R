@@ -14,20 +14,22 @@
 #'   of all recordings, one row per point in time and one column per channel, with `recording`
 #'   saying which rows belong together. Recordings may be vectors, matrices, data frames or `ts`,
 #'   and of different lengths.
-#' @param window length of a window, in points.
-#' @param step points from the start of a window to that of the next one. The default makes
-#'   windows that do not overlap; `window / 2` is a good start for events of unknown place.
-#' @param label the labels, one per recording (in the order in which recordings first appear, or
-#'   named by them) or, with `recording`, one per point or the name of a column of a data frame.
-#'   See [bags()]. `NULL`: none, for new data.
-#' @param recording the recording of each point: a vector, or for a data frame the name of a
-#'   column. `NULL`: all points are one recording. For a list, its names are the ids.
-#' @param features a function that makes the features of a window: it gets the window, a matrix
-#'   with one row per point and one column per channel, and returns as many numbers for each.
-#'   `NULL`: the values themselves, channel by channel.
+#' @param window whole number >= 1: length of a window, in points.
+#' @param step whole number >= 1, default `window`: points from the start of a window to that of the
+#'   next one. The default makes windows that do not overlap; try `window / 2` for events of unknown
+#'   place.
+#' @param label `NULL` (default: none, for new data), or the labels, one per recording (in the order
+#'   in which recordings first appear, or named by them) or, with `recording`, one per point or the
+#'   name of a column of a data frame. See [bags()].
+#' @param recording `NULL` (default: all points are one recording), or the recording of each point:
+#'   a vector, or for a data frame the name of a column. For a list, its names are the ids.
+#' @param features `NULL` (default: the values themselves, channel by channel), or a function that
+#'   makes the features of a window: it gets the window, a matrix with one row per point and one
+#'   column per channel, and returns as many numbers for each.
 #' @param positive,na.action as in [bags()].
-#' @param truth optional: `TRUE` for each point in time that is part of a target, in the shape of a
-#'   channel of `x`. A window that holds such a point is a target. It is kept for evaluation only.
+#' @param truth `NULL` (default: not known), or `TRUE` for each point in time that is part of a
+#'   target, in the shape of a channel of `x`. A window that holds such a point is a target. It is
+#'   kept for evaluation only.
 #' @param ... nothing: an unknown argument is an error.
 #' @return With `label`: [bags()], windows in the order of time. Without: a list with one matrix per
 #'   recording, one row per window, as `predict()` takes it for new data.
