@@ -174,7 +174,7 @@ code_par <- function(lambda, nonneg = FALSE) {
 }
 
 # A stored trajectory. The tarball holds the smaller two of DL-FUMI only.
-fixture <- function(name) {
+trajectory <- function(name) {
   file <- test_path("fixtures", paste0(name, ".rds"))
   skip_if_not(file.exists(file), "the trajectory is in the repository, not in the tarball, and it")
   readRDS(file)

@@ -9,7 +9,7 @@ fit_fixture <- function(f, variant, n_iter, order = seq_len(ncol(f$X))) {
 }
 
 expect_trajectory <- function(name) {
-  f <- fixture(name)
+  f <- trajectory(name)
   variant <- sub("-.*", "", name)
   for (i in seq_along(f$trajectory)) {
     truth <- f$trajectory[[i]]

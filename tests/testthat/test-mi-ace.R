@@ -98,7 +98,7 @@ test_that("bags without a direction are refused, parameters checked", {
 # ---- several signatures ---------------------------------------------------------------------
 
 mt_fixture <- function(name) {
-  f <- fixture(name)
+  f <- trajectory(name)
   c(f[setdiff(names(f), c("parameters", "background"))], f$parameters)
 }
 

@@ -1,5 +1,5 @@
 he_fixture <- function(name) {
-  f <- fixture(paste0("mihe-", name))
+  f <- trajectory(paste0("mihe-", name))
   c(f[setdiff(names(f), "parameters")], f$parameters)
 }
 
