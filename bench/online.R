@@ -16,7 +16,7 @@ value <- function(b, fit) {
   out <- list(codes = matrix(0, ncol(dictionary), ncol(b$x)), p_next = numeric(b$n_positive))
   for (round in 1:8)
     out <- .Call(core$ffi_dlfumi_pass, b$x, scale, b$n_positive, "paper", dictionary, out$codes,
-                 out$p_next, par, NULL, NULL)
+                 out$p_next, par, NULL, NULL, NULL)
   out$terms[1] + fit$lambda * out$terms[2]
 }
 
