@@ -33,17 +33,21 @@
 #' @param epochs whole number >= 1, default 2: how often a fit by mini-batches visits each
 #'   instance, in place of `max_iter` and `tol`. All are visited once more at the end, for their
 #'   codes.
-#' @param accelerate `TRUE` or `FALSE` (default), for `"exact"` in memory: Anderson acceleration of
-#'   the dictionary (Walker and Ni 2011). A step that does not do better than what the plain step
-#'   is sure to reach is taken back, which costs another look at all instances. It needs fewer
-#'   iterations, but not always less time.
+#' @param accelerate `TRUE` or `FALSE` (default), for `"exact"` in memory: atoms are updated three
+#'   times for each look at the instances, and go on in the direction of their last step (Nesterov
+#'   1983). A step that does not do better than what the plain one is sure to reach is taken back,
+#'   and the momentum begins anew (O'Donoghue and Candes 2015). It mostly reaches the same objective
+#'   in a third of the time or less.
 #' @param ... nothing: an unknown argument is an error.
 #' @return A list, for the argument `control` of [dlfumi()].
 #' @references Mairal, J., Bach, F., Ponce, J. and Sapiro, G. (2010). Online learning for matrix
 #'   factorization and sparse coding. *Journal of Machine Learning Research* 11, 19-60.
 #'
-#'   Walker, H. F. and Ni, P. (2011). Anderson acceleration for fixed-point iterations. *SIAM
-#'   Journal on Numerical Analysis* 49, 1715-1735.
+#'   Nesterov, Y. (1983). A method for solving the convex programming problem with convergence rate
+#'   O(1/k^2). *Soviet Mathematics Doklady* 27, 372-376.
+#'
+#'   O'Donoghue, B. and Candes, E. (2015). Adaptive restart for accelerated gradient schemes.
+#'   *Foundations of Computational Mathematics* 15, 715-732.
 #' @examples
 #' dlfumi_control("exact", max_iter = 50)$tol
 #' @export
