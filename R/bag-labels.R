@@ -1,4 +1,4 @@
-# Ids and labels of bags, and the truth of instances, checked and in one form.
+# Ids and labels of bags and the truth of instances: checked and brought to one form.
 
 check_bag <- function(bag, n, call, n_features = NULL) {
   if (!is.atomic(bag) || is.null(bag) || length(bag) != n)

@@ -7,9 +7,9 @@
 #   variables   the variables of the terms as text, as new data need them
 # It is NULL where each feature is a numeric column.
 
-# The functions that a formula may use. They work on one row at a time, or (the last ones) keep
-# what they need of the training data. No other is run, so that a fit does not depend on what else
-# is loaded, nor a file of a fit on code.
+# The functions that a formula may use. They work row by row, or (the last ones) keep what they
+# need from the training data. No other function is run, so a fit does not depend on what else is
+# loaded, and the file of a fit contains no code.
 term_functions <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "<", ">", "<=", ">=", "==", "!=",
                     "&", "|", "!", "c",
                     "list", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs",
@@ -42,7 +42,7 @@ term_environment <- function() {
   list2env(c(functions, own, pi = pi), parent = emptyenv())
 }
 
-# A number of breaks would be placed anew in new data.
+# Given as a number, breaks would depend on the data that they are applied to.
 cut_at <- function(x, breaks, ...) {
   if (length(breaks) < 2) stop("`cut()` needs its breaks, not their number")
   cut(x, breaks, ...)
@@ -50,7 +50,7 @@ cut_at <- function(x, breaks, ...) {
 
 # ---- making one -----------------------------------------------------------------------------
 
-# For columns that stand for themselves.
+# For columns used as they are.
 column_blueprint <- function(data) {
   is_factor <- vapply(data, is.factor, NA)
   if (!any(is_factor) && !any(vapply(data, is.matrix, NA))) return(NULL)

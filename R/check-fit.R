@@ -1,31 +1,31 @@
 #' What may be wrong with a fit
 #'
-#' Looks for the usual reasons why a fit is of little use, and says what to try next. Some can be
-#' seen in the fit alone, and `print()` of a fit names them; others need the bags that it was fitted
-#' to. No finding does not mean that the fit is good: [mil_cv()] measures that.
+#' Looks for the usual reasons why a fit is of little use, and suggests what to try next. Some can
+#' be seen from the fit alone, and `print()` of a fit names them; others need the bags that it was
+#' fitted to. Finding nothing does not mean that the fit is good: [mil_cv()] measures that.
 #'
 #' @section Checks:
-#' Of every fit:
-#' * fewer than five bags of a label;
-#' * classes and probabilities made by the fit's own scores of its training bags, see
+#' For every fit:
+#' * there are fewer than five bags of a label;
+#' * classes and probabilities come from the fit's own scores of its training bags, see
 #'   [mil_calibrate()];
 #' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
 #'   by more than 0.1 % in ten iterations);
-#' * with `bags`: its scores hardly tell them apart (AUC below 0.6); the scores of negative bags go
-#'   with their sizes (rank correlation above 0.5, p-value below 0.01); nearly all instances have
-#'   the same direction (median cosine with their mean above 0.99) although they are brought to
-#'   norm 1; or their squared norms differ by a factor above 100 and they are not brought to norm 1.
+#' * with `bags`: its scores hardly separate them (AUC below 0.6); the scores of negative bags grow
+#'   with their size (rank correlation above 0.5, p-value below 0.01); nearly all instances have
+#'   the same direction (median cosine with their mean above 0.99) and are scaled to norm 1; or
+#'   their squared norms differ by a factor above 100 and they are not scaled to norm 1.
 #'
-#' Of a [dlfumi()] fit also:
-#' * every code is 0, or atoms that no instance uses;
-#' * target atoms that equal a background atom (cosine above 0.98, in the space that the model was
-#'   fitted in);
-#' * the E-step takes no instance of positive bags for a target (all weights below 0.05), all of
-#'   them (all above 0.9999), or knows only 0 and 1.
+#' For a [dlfumi()] fit also:
+#' * every code is 0, or some atoms are used by no instance;
+#' * some target atoms equal a background atom (cosine above 0.98, in the space in which the model
+#'   was fitted);
+#' * the E-step takes no instance of positive bags for a target (all weights below 0.05), takes all
+#'   of them for targets (all above 0.9999), or has only weights of 0 and 1.
 #'
 #' @param fit a fitted model of any method.
-#' @param bags `NULL` (default: what can be seen without them), or the [bags()] that it was fitted
-#'   to.
+#' @param bags `NULL` (default: check what can be seen without them), or the [bags()] that `fit`
+#'   was fitted to.
 #' @return A data frame of class `fit_check` with one row per problem: `check` (its name),
 #'   `finding` and `advice`.
 #' @seealso [mil_cv()] for how good a fit is, [suggest_grid()] for parameters to try
@@ -68,8 +68,8 @@ print.fit_check <- function(x, ...) {
   invisible(x)
 }
 
-# The line in `print()` of a fit: what is wrong, in the names of the checks. How a fit ended and by
-# what it was calibrated have lines of their own.
+# The line in `print()` of a fit that names its problems. How the fit ended and how it was
+# calibrated have their own lines.
 print_problems <- function(x) {
   found <- as_fit_check(known_problems(x))$check
   found <- setdiff(found, c("not settled", "calibrated in-sample"))
@@ -143,8 +143,8 @@ equal_atoms <- function(fit) {
             "other numbers of atoms; or a larger `gamma`"))
 }
 
-# Weights that are set by witnesses or by a prior are what they should be. A weight p is
-# 1 - exp(-beta r), which gives the r of the median instance.
+# Weights set by witnesses or a prior are meant to be extreme. A weight p is 1 - exp(-beta r),
+# which gives the r of the median instance.
 extreme_weights <- function(fit) {
   if (isTRUE(fit$witnesses > 0) || !is.null(fit$spec$instance_prior)) return()
   p <- fit$prob_target[fit$prob_target > 0]

@@ -1,7 +1,7 @@
 # Any container of instances as d x N numbers, one instance per column: a matrix of doubles, or a
 # sparse matrix (R/sparse.R). Data frames with factors and formulas are in R/blueprint.R.
 
-# What may be behind a wrong size or type, for messages.
+# Likely causes of a wrong size or type, for messages.
 no_columns <- " (the name of a column is for a data frame)"
 is_transposed <- function(name) paste0(" (instances are rows: is `", name, "` transposed?)")
 
@@ -54,7 +54,7 @@ numeric_columns <- function(x, name, call) {
   as.matrix(x)
 }
 
-# A data frame without the manners of tibbles and data tables.
+# A plain data frame, without the special behaviour of tibbles and data tables.
 plain_frame <- function(x) {
   class(x) <- "data.frame"
   x
@@ -67,8 +67,8 @@ class_words <- function(x) {
 
 # ---- classes --------------------------------------------------------------------------------
 
-# Classes that leave no doubt what the numbers under them mean. Those of dates, times, units and
-# codes are not among them: their numbers depend on an origin, a unit or a table.
+# Classes whose numbers have one meaning only. Those of dates, times, units and codes are not among
+# them: their numbers depend on an origin, a unit or a table.
 harmless_classes <- c("AsIs", "ts", "mts", "table", "xtabs", "matrix", "array", "integer64")
 
 has_numbers <- function(x) {
@@ -128,7 +128,7 @@ int64_text <- function(x) {
           NA)
 }
 
-# Labels and ids in a form that R compares as they are meant.
+# Labels and ids in a form in which R compares them as meant.
 comparable_values <- function(x) {
   if (!inherits(x, "integer64")) return(x)
   part <- int64_halves(x)
@@ -151,7 +151,7 @@ time_text <- function(x) {
   if (whole) as.character(x) else sub(",", ".", format(x, "%Y-%m-%d %H:%M:%OS6"), fixed = TRUE)
 }
 
-# sprintf() for one that reads it back: with a decimal point also where C was told of another.
+# sprintf() for numbers to be read back: with a decimal point in every locale.
 number_text <- function(format, x) sub(",", ".", sprintf(format, x), fixed = TRUE)
 
 # ---- several matrices -----------------------------------------------------------------------

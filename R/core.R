@@ -1,4 +1,4 @@
-# What every method shares on its way to the core.
+# What all methods share on their way to the core.
 
 # One factor per instance, which the core applies as it reads X.
 instance_scale <- function(x, normalize) {
@@ -7,7 +7,7 @@ instance_scale <- function(x, normalize) {
   else .Call(ffi_unit_scale, x)
 }
 
-# Which inner loops the core may run at most, as fumi_choose_kernel() takes it; 0: any.
+# The widest inner loops that the core may run, as fumi_choose_kernel() takes it; 0: any.
 simd <- function() {
   asked <- getOption("fumi.simd", Sys.getenv("FUMI_SIMD"))
   if (identical(asked, "portable")) 1L else if (identical(asked, "avx2")) 2L else 0L
@@ -33,8 +33,8 @@ is_fork <- function(stat = "/proc/self/stat") {
 
 # The number of threads: as given, else by option, else by FUMI_THREADS, else by OMP_NUM_THREADS,
 # else 1. It is at most the number of processors and OMP_THREAD_LIMIT. A forked process gets 1:
-# OpenMP's threads do not live on in it, and if this or another package has run some before, it
-# would wait for them for ever.
+# OpenMP's threads do not survive a fork, and if this or another package has used some before, the
+# child would wait for them for ever.
 n_threads <- function(threads = NULL, call = rlang::caller_env()) {
   threads <- asked_threads(threads, call)
   if (Sys.getpid() != loaded$pid || loaded$by_fork) return(1L)
@@ -66,7 +66,7 @@ cluster_instances <- function(x, scale, draws, n_positive = 0L, max_iter = 50L, 
         list(max_iter = max_iter, simd = simd(), threads = n_threads(threads)))
 }
 
-# Nothing that the core left unfinished goes on to the user.
+# Turns an unfinished status of the core into an error.
 check_status <- function(status, call = rlang::caller_env(2)) {
   if (status == "interrupt")
     stop_fumi("Interrupted before all instances were done: there is nothing whole to return.",
@@ -76,9 +76,10 @@ check_status <- function(status, call = rlang::caller_env(2)) {
                                       class = "singular", call = call)
 }
 
-# What every fitter needs of its bags: both labels, memory, something to learn from, and squares
-# that do not overflow. `copies` of the instances and `more` doubles are what the method holds at
-# once. A method takes bags in parts or sparse features as they are where it says so.
+# What every fitter requires of its bags: both labels, enough memory, instances that are not all
+# zero, and squares that do not overflow. The method holds `copies` of the instances and `more`
+# doubles at once. Bags in parts and sparse features are passed on only to methods that say that
+# they take them.
 check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, sparse = FALSE,
                             call = rlang::caller_env()) {
   if (inherits(b, "bag_shards") && !shards)
@@ -146,7 +147,7 @@ keep_until_interrupt <- function(n, f, call = rlang::caller_env()) {
   structure(done, interrupted = interrupted)
 }
 
-# The same for starts, whose random numbers are drawn before: on the workers, if there are some.
+# The same for starts, whose random numbers have been drawn: on the workers, if there are any.
 run_starts <- function(n, f, call = rlang::caller_env()) {
   if (n == 1 || n_workers() == 1) return(keep_until_interrupt(n, f, call))
   tasks <- lapply(seq_len(n), function(s) list(name = paste("start", s), start = s))
@@ -176,10 +177,10 @@ warn_interrupted <- function(fits, n_start, call) {
 # Which columns of `b$x` are instances of positive bags.
 in_positive <- function(b) seq_along(b$bag) <= b$n_positive
 
-# Bags with their instances in an order that depends on the instances alone, positive bags first as
-# ever, and bags numbered as they come. Random draws of instances or bags, and the place near the
-# optimum where a solver stops, depend on that order; so the user's makes no difference. Equal
-# instances go by all the instances of their bags.
+# Bags with their instances in an order that depends on the instances alone, positive bags first,
+# and bags numbered as they appear. Random draws of instances or bags, and the point near the
+# optimum where a solver stops, depend on that order, so the user's order makes no difference. Ties
+# between equal instances are broken by all the instances of their bags.
 sort_instances <- function(b) {
   direction <- cos(seq_len(nrow(b$x)))
   mixture <- if (is_sparse(b$x)) drop(cross(b$x, direction)) else colSums(b$x * direction)

@@ -1,4 +1,4 @@
-# From checked numbers to a model: starts, iterations in C, order and sign of atoms, warnings.
+# From checked arguments to a model: starts, iterations in C, order and sign of atoms, warnings.
 
 dlfumi_bridge <- function(b, spec, init, progress, call = rlang::caller_env()) {
   fit <- if (spec$noise == "white") fit_white_noise else fit_background_noise
@@ -105,7 +105,8 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   warn_max_iter(best, spec$control, call)
 }
 
-# A fit without `tol` was asked for so many iterations, and one by mini-batches for so many epochs.
+# With `tol = 0` the user asked for that many iterations, and with mini-batches for that many
+# epochs.
 warn_max_iter <- function(fit, control, call) {
   if (fit$stop_reason != "max_iter" || control$tol == 0 || is_online(control)) return()
   if (isTRUE(still_moves(fit) > 0.001))
@@ -116,7 +117,7 @@ warn_max_iter <- function(fit, control, call) {
               ".", class = "max_iter", call = call, once = "fumi_max_iter")
 }
 
-# The relative change of the objective over the last ten iterations; NA if there was one only.
+# The relative change of the objective over the last ten iterations; NA after a single one.
 still_moves <- function(fit) {
   path <- fit$objective$objective
   n <- length(path)
@@ -133,7 +134,7 @@ best_fit <- function(fits) {
   which.min(vapply(fits, function(f) if (f$n_iter) f$objective$objective[f$n_iter] else Inf, 0))
 }
 
-# ||x - D- a-||^2 of instances of positive bags, a thousand at most, if they are at hand
+# ||x - D- a-||^2 of at most a thousand instances of positive bags; NA if they are not in memory
 background_residual <- function(fit, b, scale) {
   if (inherits(b, "bag_shards")) return(NA)
   positive <- unique(round(seq(1, b$n_positive, length.out = 1000)))
@@ -165,8 +166,8 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   if (spec$combine == "average") add_members(object, fits, b, call) else object
 }
 
-# The members of an average, which need the scores of training instances. An interrupt leaves the
-# best start.
+# The members of an average, which need the scores of the training instances. After an interrupt
+# the best start remains.
 add_members <- function(object, fits, b, call) {
   late <- function(e) {
     warn_fumi("Interrupted after the last iteration: the fit holds its best start.",

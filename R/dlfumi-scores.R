@@ -1,7 +1,7 @@
 # Scores, weights and codes of new instances by a DL-FUMI fit.
 
-# Penalty of the lasso that a code settles at, on all atoms and on background atoms alone.
-# The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
+# Penalty of the lasso whose solution the codes converge to, on all atoms and on background atoms
+# alone. The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
 coding_penalty <- function(object) {
   background <- object$dictionary[, -seq_len(object$n_target), drop = FALSE]
   largest <- function(d) max(eigen(crossprod(d), TRUE, TRUE)$values)
@@ -34,7 +34,8 @@ dlfumi_score <- function(object, x, ...) {
 
 is_difference <- function(object) identical(object[["score"]], "difference")
 
-# The scale on which scores are compared, of one start or of an average, which is compared as it is.
+# The scale on which scores are compared: logarithms for the ratios of a single start, otherwise as
+# they are.
 score_scale <- function(object) if (object$combine == "best" && !is_difference(object)) "log"
 
 averaged_score <- function(object, x)
@@ -65,8 +66,8 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
   Reduce(`+`, standard) / length(standard)
 }
 
-# The control of a detector with atoms: how far an instance is from the background,
-# without any atom.
+# A control for detectors with atoms: the distance of an instance from the background, without any
+# atom.
 norm_score <- function(object, x, call) {
   if (is.null(object$noise))
     stop_fumi("`detector` must not be \"norm\" for a fit with white noise: it is the norm of instances from which the ",

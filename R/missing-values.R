@@ -1,4 +1,4 @@
-# What `na.action` leaves out of the data of bags().
+# Which instances and bags `na.action` leaves out.
 
 check_na_action <- function(na.action, call = rlang::caller_env()) {
   known <- list(fail = stats::na.fail, omit = stats::na.omit, exclude = stats::na.exclude)
@@ -9,8 +9,8 @@ check_na_action <- function(na.action, call = rlang::caller_env()) {
             call = call)
 }
 
-# Instances with a feature, bag or label of their own that is missing are left out, and bags of
-# which none is left.
+# Leaves out instances with a missing feature, bag or label of their own, and bags that have no
+# other instances.
 omit_missing <- function(given, action, call) {
   n <- ncol(given$x)
   rows <- missing_columns(given$x)
