@@ -10,9 +10,9 @@
 
 noise_kinds <- c("white", "background")
 
-# Sigma fits the instances that gave it better than others, the more so the fewer there are: with
-# fewer than `well_covered` negatives per feature, those of each fold of bags are transformed by
-# the statistics of the other folds, so that they look like those of new data.
+# Sigma fits the instances from which it was estimated better than others, all the more so if there
+# are few. With fewer than `well_covered` negatives per feature, those of each fold of bags are
+# therefore transformed with the statistics of the other folds, like new data.
 well_covered <- 5
 noise_folds <- 5
 
@@ -196,7 +196,7 @@ new_noise <- function(sums, spec, shrinkage = NULL) {
        scale = 1, normalize = spec$normalize)
 }
 
-# At least 1e-6, so that there is noise in every direction.
+# At least 1e-6, so that every direction has noise.
 ledoit_wolf_share <- function(a, d) {
   lambda <- a$lambda * (a$n - 1) / a$n
   squared <- sum(lambda^2)
@@ -289,7 +289,7 @@ shard_noise_sums <- function(b, i, args) {
   })
 }
 
-# Parts that are transformed as they are loaded. The statistics lie in a file, so that they are not
+# Parts that are transformed when loaded. The statistics are in a file, so that they need not be
 # sent to workers in each iteration.
 shards_in_noise_space <- function(b, noise, folds, fold, call) {
   file <- tempfile("noise-", b$dir, ".rds")

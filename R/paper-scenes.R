@@ -1,5 +1,5 @@
-# Experiments on hyperspectral scenes: bags from blocks of pixels, or from points that are a little
-# off. A pixel is named by its place in the matrix of the scene, down the columns.
+# Experiments on hyperspectral scenes: bags from blocks of pixels, or from imprecise points. A
+# pixel is identified by its index in the matrix of the scene, which runs down the columns.
 
 is_scene <- function(protocol) startsWith(protocol$name, "hyper")
 
@@ -98,7 +98,7 @@ draw_blocks <- function(protocol, source, target) {
        test = which(!source$group %in% train))
 }
 
-# The pixels near targets of the test are blank where bags are made, so that no bag has one.
+# Pixels near the test targets are missing when bags are made, so that no bag contains them.
 draw_points <- function(protocol, source, target) {
   check_package("terra", "for bags from points")
   n <- nrow(source$points)

@@ -1,5 +1,5 @@
-# What a fitted model shows of itself: what it was trained on, what it has learned, its parameters
-# and how the fit ended.
+# How a fitted model prints: its training data, what it has learned, its parameters and how the fit
+# ended.
 
 #' @rdname mil_model-methods
 #' @export
@@ -56,7 +56,7 @@ learned_words <- function(x) {
 
 dropped_words <- function(x) if (isTRUE(x$n_dropped > 0)) paste0(" (", x$n_dropped, " dropped)")
 
-# All parameters but those that say how long and how often to try.
+# All parameters except those that control the number of iterations and starts.
 parameter_words <- function(x) {
   if (!length(x$spec)) return()
   spec <- tidy_params(x)

@@ -1,7 +1,7 @@
-# What a user knows of bags and of single instances beside the labels.
+# What a user knows about bags and single instances besides the labels.
 
-# One weight per bag in the order of `b$ids`, named by them; NULL as given. Names of other bags do
-# no harm, so that the weights of all bags serve for some of them.
+# One weight per bag in the order of `b$ids`, named by them; NULL as given. Names of other bags are
+# ignored, so that the weights of all bags can be used for some of them.
 check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
   if (is.null(weights)) return(NULL)
   n <- length(b$ids)
@@ -25,7 +25,8 @@ check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
 }
 
 # Weights as copies: a bag of weight w is n = w / unit copies of itself, each of weight `unit`. For
-# methods whose solvers take no cost for each instance. Without weights each bag is there once.
+# methods whose solvers take no weights of instances. Without weights there is one copy of each
+# bag.
 bag_copies <- function(weights, b, call = rlang::caller_env()) {
   if (is.null(weights)) return(list(n = rep(1, length(b$ids)), unit = 1))
   ratio <- unname(weights[b$ids]) / min(weights[b$ids])
@@ -45,7 +46,7 @@ with_copies <- function(x, times) {
   if (length(dim(x))) x[row, , drop = FALSE] else x[row]
 }
 
-# Bags with `n` copies of each, the copies of an instance side by side.
+# Bags with `n` copies of each; the copies of an instance are adjacent.
 repeat_bags <- function(b, n) {
   if (all(n == 1)) return(b)
   times <- n[b$bag]

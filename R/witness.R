@@ -1,7 +1,7 @@
 # Witnesses of positive bags. DEVIATES D9: Algorithm 1 looks at one instance at a time, and no step
-# of it uses that a positive bag holds a target. Here one instance of each positive bag is taken
-# for its target, and no other of it: the one with the highest score by fits that have not seen the
-# bag, since a fit of many atoms rebuilds well what it has seen, target or not.
+# uses the fact that a positive bag holds a target. Here exactly one instance of each positive bag
+# is taken for its target: the one with the highest score by fits that have not seen the bag, since
+# a fit with many atoms reconstructs well whatever it has seen, target or not.
 
 witness_folds <- 5
 witness_starts <- 2
@@ -18,8 +18,8 @@ check_witnesses <- function(b, spec, call = rlang::caller_env()) {
               n_seen, "), not ", spec$n_target, ".", call = call)
 }
 
-# What is known of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness,
-# else 0.
+# The prior of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness, else
+# 0.
 find_witnesses <- function(b, spec, progress, call) {
   positive <- which(b$label)
   n_folds <- min(witness_folds, length(positive))
