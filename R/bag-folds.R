@@ -71,9 +71,9 @@ draw_group_folds <- function(label, k, group, name, call) {
   }
   stop_fumi(
     "`", name,
-    "` must be such that each fold can have positive and negative bags of groups of its own, but ",
+    "` must leave positive and negative bags in each fold, but ",
     k, " is too large for ", sum(count[, 1] > 0), " groups with positive and ",
-    sum(count[, 2] > 0), " with negative bags (bags with the same instances are a group).",
+    sum(count[, 2] > 0), " with negative bags (bags with the same instances form a group).",
     call = call)
 }
 

@@ -6,8 +6,8 @@ check_bag <- function(bag, n, call, n_features = NULL) {
               if (identical(length(bag), n_features)) is_transposed("x"),
               if (rlang::is_string(bag)) no_columns, ".", call = call)
   if (anyNA(bag))
-    stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)),
-              " instances, the first is ", which(is.na(bag))[1], ".", class = "nonfinite",
+    stop_fumi("`bag` must have no missing values, but it has ", sum(is.na(bag)),
+              ", the first for instance ", which(is.na(bag))[1], ".", class = "nonfinite",
               call = call)
   if (is.factor(bag) && nlevels(bag) > nlevels(droplevels(bag)))
     warn_fumi("`bag` has levels without an instance, which are dropped: ",
@@ -15,9 +15,9 @@ check_bag <- function(bag, n, call, n_features = NULL) {
               class = "empty_bag", call = call)
   name <- value_names(bag)
   if (is.object(bag) && length(unique(name)) < length(unique(bag)))
-    stop_fumi("`bag` must differ as text where it differs, but ids of class ", class(bag)[1],
-              " do not: `as.character()` ",
-              "or `format()` makes text of them.", class = "type", call = call)
+    stop_fumi("`bag` must have ids that differ as text, but those of class ", class(bag)[1],
+              " do not: convert them with `as.character()` or `format()`.", class = "type",
+              call = call)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
 }
@@ -28,9 +28,9 @@ parse_label <- function(label, positive, name, call) {
   if (!is.atomic(label) || is.null(label) || length(label) == 0)
     stop_fumi("`", name, "` must be a vector of labels, not ", describe(label), ".", call = call)
   if (anyNA(label))
-    stop_fumi("`", name, "` must not be missing, but ", sum(is.na(label)),
-              " labels are, the first is label ",
-              which(is.na(label))[1], ".", class = "nonfinite", call = call)
+    stop_fumi("`", name, "` must have no missing values, but it has ", sum(is.na(label)),
+              ", the first is label ", which(is.na(label))[1], ".", class = "nonfinite",
+              call = call)
   classes <- label_classes(label, positive, name, call)
   list(is_positive = value_names(label) == classes[2], classes = classes)
 }
@@ -80,7 +80,7 @@ label_by_bag <- function(y, names, bag, call) {
   mixed <- bag$code[y != first[bag$code]]
   if (length(mixed))
     stop_fumi("`label` must be the same for all instances of a bag, but bag ", bag$ids[mixed[1]],
-              " has both (what is true of single instances goes into `truth`).", class = "label",
+              " has both (labels of single instances go into `truth`).", class = "label",
               call = call)
   unname(first)
 }
@@ -94,9 +94,9 @@ check_truth <- function(truth, classes, bag, y, call) {
   is_target <- parse_label(truth, if (own) classes[2], "truth", call)$is_positive
   odd <- which(is_target & !y[bag$code])
   if (length(odd))
-    warn_fumi("`truth` calls ", length(odd),
-              " instances of negative bags targets, the first in bag ",
-              bag$ids[bag$code[odd[1]]], ".", class = "truth", call = call)
+    warn_fumi("`truth` marks ", cli::pluralize("{length(odd)} instance{?s}"),
+              " of negative bags as targets, the first in bag ", bag$ids[bag$code[odd[1]]],
+              ".", class = "truth", call = call)
   is_target
 }
 

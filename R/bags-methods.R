@@ -131,7 +131,7 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
   if (is.character(i)) {
     unknown <- setdiff(i, x$ids)
     if (length(unknown))
-      stop_fumi("`", name, "` must name bags that are there, but there is no bag ",
+      stop_fumi("`", name, "` must name existing bags, but there is no bag ",
                 enumerate(unknown), ".", class = "subscript", call = call)
     return(match(i, x$ids))
   }

@@ -145,7 +145,8 @@ check_map <- function(x, name, call = rlang::caller_env()) {
 # Coordinates as a matrix with two columns, on the map of `x`.
 check_map_points <- function(points, x, call = rlang::caller_env()) {
   if (isTRUE(terra::is.lonlat(x, warn = FALSE)))
-    stop_fumi("`halo` must be a length on a map, but the raster is in degrees: `terra::project()` gives it a map.",
+    stop_fumi("`halo` must be a distance on a map, but the raster is in degrees: project it with ",
+              "`terra::project()`.",
               class = "crs", call = call)
   if (inherits(points, "SpatVector") && terra::geomtype(points) == "points") {
     known <- nzchar(terra::crs(points)) && nzchar(terra::crs(x))
@@ -156,8 +157,8 @@ check_map_points <- function(points, x, call = rlang::caller_env()) {
     xy <- as.matrix(xy)
     if (is.numeric(xy) && ncol(xy) == 2 && nrow(xy) > 0 && all(is.finite(xy))) return(unname(xy))
   }
-  stop_fumi("`points` must be points of terra, or a matrix or data frame with finite columns `x` and `y`, not ",
-            describe(points), ".", class = "type", call = call)
+  stop_fumi("`points` must be points of terra, or a matrix or data frame with finite columns `x` ",
+            "and `y`, not ", describe(points), ".", class = "type", call = call)
 }
 
 # The raster in blocks of whole rows: what `each` makes of the values of a block (cells x layers)

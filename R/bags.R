@@ -190,7 +190,7 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
   bag <- value_names(bag)
   if (anyDuplicated(bag))
     stop_fumi("`bag` must give each element of the list an id of its own, but ",
-              describe(bag[duplicated(bag)][1]), " is there twice.")
+              describe(bag[duplicated(bag)][1]), " appears twice.")
   action <- check_na_action(na.action)
   columns <- stack_columns(x, missing_ok = action != "fail")
   if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
@@ -219,7 +219,7 @@ formula_parts <- function(x, data = NULL, truth = NULL, na.action = stats::na.fa
               if (is.null(data)) "missing" else describe(data), ".", call = call)
   action <- check_na_action(na.action, call)
   data <- plain_frame(data)
-  lacking <- function(e) stop_fumi("`x` must have columns of `data` on its left side, but: ",
+  lacking <- function(e) stop_fumi("`x` must have columns of `data` on its left-hand side, but: ",
                                    conditionMessage(e), ".", class = "column", call = call)
   response <- if (length(x) == 3) tryCatch(eval(x[[2]], data, environment(x)),
                                            simpleError = lacking)
@@ -327,8 +327,8 @@ warn_copies <- function(x, given, call = rlang::caller_env()) {
     is_copy <- vapply(x, function(v) plain(v) && same(v, 1) && same(v, seq_along(v)), NA)
     if (any(is_copy))
       warn_fumi("`", name, "` must not be a feature too, but it equals the column ",
-                names(x)[is_copy][1], ": `", name,
-                " = \"", names(x)[is_copy][1], "\"` takes that column out.", class = "copy",
+                names(x)[is_copy][1], ": `", name, " = \"", names(x)[is_copy][1],
+                "\"` leaves that column out of the features.", class = "copy",
                 call = call)
   }
 }
@@ -339,7 +339,7 @@ said_by_models <- function(x, named, call = rlang::caller_env()) {
   said <- setdiff(grep("^[.](bag|instance|score|prob|weight|atom|resid|pred_.*)$", names(x),
                        value = TRUE), named)
   if (length(said))
-    warn_fumi("`x` has columns that a model said, which are left out of the features: ",
+    warn_fumi("`x` has columns that a model added, which are left out of the features: ",
               enumerate(said), ".", class = "augmented", call = call)
   said
 }

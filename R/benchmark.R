@@ -127,14 +127,15 @@ check_methods <- function(methods, call = rlang::caller_env()) {
     known <- getNamespaceExports(topenv())
     odd <- setdiff(methods, known)
     if (length(odd))
-      stop_fumi("`methods` must be names of functions of this package, but ", odd[1], " is none",
+      stop_fumi("`methods` must be names of functions of this package, but ", odd[1], " is not one",
                 did_you_mean(odd[1], known), ".", call = call)
     methods <- stats::setNames(lapply(methods, get, envir = topenv(), mode = "function"), methods)
   }
   entry <- lapply(methods, function(m) if (is.function(m)) list(m) else m)
   fits <- function(m) is.list(m) && length(m) && is.function(m[[1]])
   if (!is.list(methods) || !length(methods) || !all(vapply(entry, fits, NA)))
-    stop_fumi("`methods` must be a list of functions that fit, or of lists of such a function and parameters, or names ",
+    stop_fumi("`methods` must be a list of fitting functions, or of lists of such a function and ",
+              "its parameters, or names ",
               "of functions of this package, not ", describe(methods), ".", call = call)
   if (any(rlang::names2(entry) == "") || anyDuplicated(names(entry)))
     stop_fumi("`methods` must have a name of its own for each method.", call = call)
@@ -232,7 +233,7 @@ new_mil_benchmark <- function(done, tasks, methods, level, adjust, call = rlang:
                                          NA)[[1]], "")
   whole <- is.na(errors)
   if (!any(whole))
-    stop_fumi("At least one of `methods` must run, but all fail: ", errors[[1]], class = "fit",
+    stop_fumi("At least one of `methods` must run, but all failed: ", errors[[1]], class = "fit",
               call = call)
   scores <- lapply(of[whole], function(folds) do.call(rbind, lapply(folds, `[[`, "scores")))
   pairs <- lapply(scores, fold_pairs)
@@ -293,10 +294,9 @@ print.mil_benchmark <- function(x, digits = 3, ...) {
   s <- x$scores[x$scores$method == x$scores$method[1], ]
   r <- x$results
   runs <- length(unique(s$run))
-  cat("Benchmark of ", nrow(r), if (nrow(r) > 1) " methods: " else " method: ",
-      length(unique(s$bag)),
-      " bags, ", length(unique(s$fold)), " folds",
-      if (runs > 1) paste0(", drawn ", runs, " times"), "\n", sep = "")
+  cat(cli::pluralize("Benchmark of {nrow(r)} method{?s}: "), length(unique(s$bag)), " bags, ",
+      length(unique(s$fold)), " folds", if (runs > 1) paste0(", repeated ", runs, " times"), "\n",
+      sep = "")
   number <- function(v) ifelse(is.na(v), "", formatC(v, digits, format = "f"))
   shown <- data.frame(method = r$method, AUC = number(r$auc),
                       ifelse(is.na(r$auc), "", paste(number(r$low), "to", number(r$high))),

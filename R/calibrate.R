@@ -135,7 +135,7 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE,
   if (is.null(why)) {
     n_folds <- min(if (folds == "auto") default_folds else folds, fewest)
     stopped <- function(e) {
-      warn_fumi("Interrupted during calibration: the fit is whole, with an in-sample calibration.",
+      warn_fumi("Interrupted during calibration: the fit is complete, but calibrated in-sample.",
                 class = "interrupt", call = call)
       "it was interrupted"
     }
@@ -393,10 +393,10 @@ model_threshold <- function(object, threshold, level, pool, dots, call = rlang::
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
     stop_fumi(
-      "`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
-      "chosen for at the fit.", class = "no_threshold", call = call)
+      "`threshold` must be given for another `detector`, `coding` or `pool` than those for ",
+      "which the fit's was chosen.", class = "no_threshold", call = call)
   if (is.null(found$part$threshold) || is.na(found$part$threshold))
-    stop_fumi("`threshold` must be given: the fit was interrupted before it chose one.",
+    stop_fumi("`threshold` must be given: the fit was interrupted before one was chosen.",
               class = "no_threshold", call = call)
   found$part$threshold
 }
@@ -405,11 +405,11 @@ model_probability <- function(object, score, level, pool, dots, call = rlang::ca
   check_calibrated(object, "`type` must not be \"prob\"", call)
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
-    stop_fumi("`type` must not be \"prob\" for another `detector`, `coding` or `pool` than those that the fit was ",
-              "calibrated for.", class = "no_threshold", call = call)
+    stop_fumi("`type` must not be \"prob\" for another `detector`, `coding` or `pool` than those ",
+              "for which the fit was calibrated.", class = "no_threshold", call = call)
   if (is.null(found$part$curve))
     stop_fumi(
-      "`type` must not be \"prob\" for a fit without curves of probability: fit it anew, or use ",
+      "`type` must not be \"prob\" for a fit without probability curves: refit it, or use ",
       "`mil_calibrate()`.", class = "no_probability", call = call)
   curve_probability(found$part$curve, comparable(object, score))
 }

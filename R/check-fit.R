@@ -62,7 +62,7 @@ as_fit_check <- function(found) {
 #' @export
 print.fit_check <- function(x, ...) {
   if (!nrow(x)) cat("Nothing wrong was found.\n")
-  else cat(nrow(x), if (nrow(x) == 1) "problem" else "problems", "found\n")
+  else cat(cli::pluralize("{nrow(x)} problem{?s} found"), "\n", sep = "")
   for (i in seq_len(nrow(x)))
     cat(strwrap(paste0(i, ". ", x$finding[i], " Try ", x$advice[i], "."), exdent = 3), sep = "\n")
   invisible(x)
@@ -107,16 +107,17 @@ calibrated_in_sample <- function(fit) {
   all <- fit$calibration
   differ <- identical(all$why, "fits of folds differ from it")
   problem(identical(all$source, "in-sample"), "calibrated in-sample",
-          c("Its threshold and probabilities were made by its own scores of its training bags",
+          c("The threshold and probabilities come from the fit's own scores of its training bags",
             if (!is.null(all$why)) c(" (", all$why, ")"), "."),
-          if (differ) "`mil_cv()`: fits to some of the bags differ so much that it may be of no use"
+          if (differ)
+            "`mil_cv()`: fits to parts of the bags differ so much that this one may be useless"
           else "`calibrate = 5`, or `mil_calibrate()` with bags that it has not seen")
 }
 
 dlfumi_problems <- function(fit) {
   empty <- max(fit$codes, 0) == 0 && min(fit$codes, 0) == 0
   zero <- problem(empty, "every code is 0",
-                  c("Every code is 0, so that no atom describes anything."),
+                  c("Every code is 0, so the atoms describe nothing."),
                   c("a smaller `lambda`, such as ", signif(fit$lambda / 10, 2)))
   c(zero, if (!empty) c(unused_atoms(fit), equal_atoms(fit), extreme_weights(fit)))
 }
@@ -139,7 +140,7 @@ equal_atoms <- function(fit) {
   problem(any(equal), "target atoms equal background atoms",
           c(sum(equal), " of ", sum(target), " target atoms equal a background atom (cosine up to ",
             format(round(max(cosine), 4)), ")."),
-          c(if (is.null(fit$noise)) "`noise = \"background\"`, which takes out what they share; ",
+          c(if (is.null(fit$noise)) "`noise = \"background\"`, which removes what they share; ",
             "other numbers of atoms; or a larger `gamma`"))
 }
 
@@ -173,8 +174,8 @@ problems_with_bags <- function(fit, b) {
 no_separation <- function(score, b) {
   if (all(b$label) || !any(b$label)) return()
   auc <- as.numeric(pROC::auc(b$label, score, quiet = TRUE, direction = "<"))
-  problem(auc < 0.6, "bags are not told apart",
-          c("Its scores hardly tell these bags apart: their AUC is ", format(round(auc, 2)), "."),
+  problem(auc < 0.6, "bags are not separated",
+          c("The scores hardly separate these bags: their AUC is ", format(round(auc, 2)), "."),
           "another configuration by `mil_tune()`, or another method: `mi_svm()`")
 }
 
@@ -183,7 +184,7 @@ driven_by_size <- function(score, b) {
   score <- score[!b$label]
   if (length(size) < 6 || length(unique(size)) < 2 || length(unique(score)) < 2) return()
   test <- suppressWarnings(stats::cor.test(size, score, method = "spearman"))
-  problem(test$estimate > 0.5 && test$p.value < 0.01, "scores go with the size of bags",
+  problem(test$estimate > 0.5 && test$p.value < 0.01, "scores grow with the size of bags",
           c("Larger negative bags have larger scores (rank correlation ",
             format(round(test$estimate, 2)), ")."),
           "`pool = \"top\"` in `predict()`, and `level = \"witness\"` in `mil_tune()`")
@@ -196,15 +197,15 @@ odd_instances <- function(fit, b) {
   spread <- stats::quantile(square, c(0.05, 0.95), names = FALSE)
   problem(fit$method == "dlfumi" && spread[2] > 100 * spread[1], "norms of instances differ much",
           c("Squared norms of instances go from ", signif(spread[1], 2), " to ",
-            signif(spread[2], 2), ", so that no `beta` suits them all."), "`normalize = \"unit\"`")
+            signif(spread[2], 2), ", so no `beta` suits them all."), "`normalize = \"unit\"`")
 }
 
 same_direction <- function(fit, b) {
   x <- unit_columns(sampled_columns(b))
   cosine <- stats::median(crossprod(x, unit_columns(matrix(rowMeans(x)))))
   problem(cosine > 0.99, "instances have one direction",
-          c("Brought to norm 1, instances differ little from their mean (median cosine ",
+          c("Scaled to norm 1, instances differ little from their mean (median cosine ",
             format(round(cosine, 4)), ")."),
           c(if (fit$method == "dlfumi") "`noise = \"background\"`; or ",
-            "features of mean 0 by the training data, `scale(x, scale = FALSE)`"))
+            "features centred on the training data, `scale(x, scale = FALSE)`"))
 }

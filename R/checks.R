@@ -48,7 +48,8 @@ check_door <- function(own, given, call = rlang::caller_env()) {
   known <- c(own, "bag", "label", "positive", "truth", "image_dim", "data", "na.action", "like")
   of_rasters <- c("points", "halo", "negative", "n_negative", "negative_size")
   if ("bag_weights" %in% setdiff(given, known))
-    stop_fumi("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, `mi_svm()`, `miles()` and ",
+    stop_fumi("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, ",
+              "`mi_svm()`, `miles()` and ",
               "`sil()` take weights of bags.", class = "no_meaning", call = call)
   odd <- setdiff(given, c(known, of_rasters, "", NA))
   if (length(odd)) stop_unknown(odd[1], known, call)

@@ -46,8 +46,8 @@ numeric_columns <- function(x, name, call) {
   if (length(odd))
     stop_fumi("`", name, "` must have feature columns of numbers or factors, but ",
               enumerate(paste0(odd, " (", vapply(x[odd], class_words, ""), ")")),
-              if (length(odd) > 1) " are not"
-              else " is not", ": `as.numeric()` or `factor()` says what is meant.",
+              if (length(odd) > 1) " are not" else " is not",
+              ": convert with `as.numeric()` or `factor()`.",
               class = "type", call = call)
   what <- paste0("`", name, "`, column ", names(x))
   x[] <- Map(function(column, what) numbers_of(column, what, call), x, what)
@@ -80,7 +80,7 @@ has_numbers <- function(x) {
 numbers_of <- function(x, what, call) {
   if (!has_numbers(x))
     stop_fumi(what, " must hold numbers, not ", describe(x),
-              ": `as.numeric()` says what is meant.", class = "type", call = call)
+              ": convert it with `as.numeric()`.", class = "type", call = call)
   if (inherits(x, "integer64")) return(int64_numbers(x, what, call))
   oldClass(x) <- NULL
   attributes(x) <- attributes(x)[c("dim", "dimnames")]

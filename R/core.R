@@ -69,7 +69,7 @@ cluster_instances <- function(x, scale, draws, n_positive = 0L, max_iter = 50L, 
 # Turns an unfinished status of the core into an error.
 check_status <- function(status, call = rlang::caller_env(2)) {
   if (status == "interrupt")
-    stop_fumi("Interrupted before all instances were done: there is nothing whole to return.",
+    stop_fumi("Interrupted before all instances were done: there is no complete result to return.",
               class = "interrupt", call = call)
   if (status == "memory") stop_fumi("Not enough memory.", class = "memory", call = call)
   if (status == "singular") stop_fumi("LAPACK failed on the Gram matrix of the atoms.",
@@ -83,7 +83,7 @@ check_status <- function(status, call = rlang::caller_env(2)) {
 check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, sparse = FALSE,
                             call = rlang::caller_env()) {
   if (inherits(b, "bag_shards") && !shards)
-    stop_fumi("`x` must be in memory as a whole for this method, not a bag_shards.",
+    stop_fumi("`x` must be in memory for this method, not in parts.",
               class = "type", call = call)
   check_both_labels(b, call)
   if (!sparse) b <- dense_bags(b, call = call)
@@ -91,7 +91,7 @@ check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, spar
   facts <- if (inherits(b, "bag_shards")) b else instance_facts(b)
   for (kind in c("positive", "negative"))
     if (!facts$nonzero[[kind]])
-      stop_fumi("`x` must not be zero throughout, but all instances of ", kind, " bags are.",
+      stop_fumi("`x` must have values other than 0, but all instances of ", kind, " bags are 0.",
                 class = "scale", call = call)
   check_largest(facts$largest, "x", normalize, call)
   b
@@ -170,7 +170,7 @@ until_interrupt <- function(reason, started, call = rlang::caller_env()) {
 
 warn_interrupted <- function(fits, n_start, call) {
   if (attr(fits, "interrupted"))
-    warn_fumi("Interrupted: the fit holds the last whole iteration of start ", length(fits),
+    warn_fumi("Interrupted: the fit holds the last complete iteration of start ", length(fits),
               " of ", n_start, ".", class = "interrupt", call = call)
 }
 

@@ -306,7 +306,7 @@ print_dd <- function(x, title, digits) {
   print_fact("objective", format(x$objective, digits = digits),
              cli::pluralize(", the best of {n} start{?s}"))
   print_fact("stopped", if (x$stop_reason == "interrupt")
-    "interrupted; holds the starts that were done" else stop_words[[x$stop_reason]])
+    "interrupted; holds the completed starts" else stop_words[[x$stop_reason]])
   print_calibration(x, digits)
   print_problems(x)
   invisible(x)

@@ -83,9 +83,9 @@ tidy_atoms <- function(fit, b, spec, keep_order) {
 
 warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   if (interrupted)
-    warn_fumi("Interrupted: the fit holds the last whole iteration (", fits[[length(fits)]]$n_iter,
-              ") of start ", length(fits), " of ", spec$n_start, ".", class = "interrupt",
-              call = call)
+    warn_fumi("Interrupted: the fit holds the last complete iteration (",
+              fits[[length(fits)]]$n_iter, ") of start ", length(fits), " of ", spec$n_start, ".",
+              class = "interrupt", call = call)
   best <- fits[[best_fit(fits)]]
   p <- best$p[if (is.null(spec$prior)) TRUE else spec$prior > 0 & spec$prior < 1]
   if (max(best$codes) == 0 && min(best$codes) == 0)
@@ -100,7 +100,7 @@ warn_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
   if (best$worst_gap > spec$control$gap)
     warn_fumi("The codes are not exact: their largest relative duality gap is ",
               signif(best$worst_gap, 2),
-              ", because atoms depend on each other; try fewer atoms or a larger `lambda`.",
+              ", because atoms are linearly dependent; try fewer atoms or a larger `lambda`.",
               class = "gap", call = call)
   warn_max_iter(best, spec$control, call)
 }
@@ -170,7 +170,7 @@ new_dlfumi <- function(fits, interrupted, b, scale, spec, call) {
 # the best start remains.
 add_members <- function(object, fits, b, call) {
   late <- function(e) {
-    warn_fumi("Interrupted after the last iteration: the fit holds its best start.",
+    warn_fumi("Interrupted after the last iteration: the fit holds the best start.",
               class = "interrupt", call = call)
     object[c("combine", "stop_reason")] <- c("best", "interrupt")
     object$score_scale <- score_scale(object)

@@ -82,7 +82,7 @@ control_names <- function() setdiff(names(formals(dlfumi_control)), "...")
 # The options: in `control`, which may be `given`, or `by_name`.
 merged_dlfumi_control <- function(control, by_name, given, call = rlang::caller_env()) {
   if (length(by_name) && given)
-    stop_fumi("`", names(by_name)[1], "` must be given by itself or in `control`, not both.",
+    stop_fumi("`", names(by_name)[1], "` must be given directly or in `control`, not both.",
               class = "argument", call = call)
   if (length(by_name)) do.call(dlfumi_control, by_name) else check_dlfumi_control(control, call)
 }

@@ -20,7 +20,7 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL,
                     nonneg = nonneg_codes(object), simd = simd(), threads = n_threads()))
   check_status(out$status)
   if (!all(is.finite(out$confidence)))
-    stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
+    stop_fumi("`new_data` must have values whose squares are finite, but its largest value is ",
               signif(largest_value(x), 3), ".", class = "scale", call = rlang::caller_env(3))
   out
 }
@@ -57,8 +57,8 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
                            coding_steps, call = call))
   if (is.null(object$members)) return(dlfumi_score(object, x, coding, coding_steps))
   if (coding != "joint" || !is.null(coding_steps))
-    stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, which are ",
-              "standardised for those.", class = "no_meaning", call = call)
+    stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, ",
+              "which are standardised for these.", class = "no_meaning", call = call)
   standard <- lapply(object$members, function(m) {
     object[c("dictionary", "n_target")] <- m[c("dictionary", "n_target")]
     (averaged_score(object, x) - m$center) / m$scale
@@ -70,7 +70,8 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
 # atom.
 norm_score <- function(object, x, call) {
   if (is.null(object$noise))
-    stop_fumi("`detector` must not be \"norm\" for a fit with white noise: it is the norm of instances from which the ",
+    stop_fumi("`detector` must not be \"norm\" for a fit with white noise: it is the norm of ",
+              "instances from which the ",
               "covariance of the background has been taken out.", class = "no_meaning", call = call)
   colSums(to_noise_space(object$noise, x)^2)
 }

@@ -203,7 +203,7 @@ kernel_span <- function(gram, call) {
   largest <- max(diag(gram))
   if (!all(is.finite(gram)) || largest <= 0)
     stop_fumi(
-      "`kernel` must be finite and not 0 throughout on the instances, but its largest value is ",
+      "`kernel` must be finite, and not 0 for all instances, but its largest value is ",
       signif(max(gram), 3), ".", class = "scale", call = call)
   # its only warning is that the rank is not full, which is expected here
   factor <- suppressWarnings(chol(gram, pivot = TRUE, tol = 1e-10 * largest))

@@ -66,8 +66,8 @@ mil_explain.default <- function(x, ...) {
 mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   if (!inherits(x, c("dlfumi", "e_fumi")))
-    stop_fumi("`x` must be a fit of `dlfumi()` or `e_fumi()`, whose atoms explain an instance, not one of class ",
-              class(x)[1], ".", class = "no_meaning")
+    stop_fumi("`x` must be a fit of `dlfumi()` or `e_fumi()`, whose atoms explain an instance, ",
+              "not one of class ", class(x)[1], ".", class = "no_meaning")
   validate_model(x, "x")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
@@ -131,8 +131,9 @@ explain_parts <- function(object, x) {
 print.mil_explanation <- function(x, n = 10, ...) {
   n <- check_count(n, "n")
   shown <- as.data.frame(x)[utils::head(order(-x$score), n), ]
-  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling score\n",
-      sep = "")
+  title <- attr(x, "title")
+  cat(toupper(substr(title, 1, 1)), substring(title, 2), ": ",
+      cli::pluralize("{nrow(x)} instance{?s}"), " by decreasing score\n", sep = "")
   shown$drop <- paste(round(100 * shown$drop), "%")
   numeric <- vapply(shown, is.double, NA)
   shown[numeric] <- lapply(shown[numeric], signif, 3)

@@ -17,7 +17,8 @@ dlfumi_starts <- function(b, scale, spec, init, call) {
   if (inherits(init, "dlfumi")) init <- warm_start(init, b)
   if (is.matrix(init)) init <- list(dictionary = init)
   if (!is.list(init))
-    stop_fumi("`init` must be \"paper\", a matrix of atoms, a list with a `dictionary`, a function, or a fit, not ",
+    stop_fumi("`init` must be \"paper\", a matrix of atoms, a list with a `dictionary`, a ",
+              "function, or a fit, not ",
               describe(init), ".", call = call)
   if (spec$n_start > 1)
     stop_fumi("`n_start` must be 1 when `init` is given as atoms or a fit, not ", spec$n_start, ".",

@@ -7,9 +7,9 @@ check_memory <- function(bytes, call) {
   gc()
   free <- bytes_free()
   if (bytes > free)
-    stop_fumi("A fit must have at least ", as_size(bytes), " of memory for its work, but only ",
+    stop_fumi("A fit must have at least ", as_size(bytes), " of memory, but only ",
               as_size(max(free, 0)),
-              " are free; `options(fumi.check_memory = FALSE)` tries nevertheless.",
+              " are free; `options(fumi.check_memory = FALSE)` skips this check.",
               class = "memory", call = call)
 }
 

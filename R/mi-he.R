@@ -227,7 +227,7 @@ score_instances.mi_he <- function(object, x, ..., call = rlang::caller_env()) {
   if (object$spec$score == "confidence") {
     score <- log(mi_he_confidence(object, x))
     if (!all(is.finite(score)))
-      stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
+      stop_fumi("`new_data` must have values whose squares are finite, but its largest value is ",
                 signif(largest_value(x), 3), ".", class = "scale", call = rlang::caller_env(2))
     return(score)
   }

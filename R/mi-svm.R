@@ -165,7 +165,7 @@ mi_svm_impl <- function(gram, b, spec, progress, call) {
   }
   fit <- alternate(in_positive(b), step, spec$max_iter, call)
   if (fit$stop_reason == "interrupt")
-    warn_fumi("Interrupted: the fit holds the last whole iteration (", length(fit$path), ").",
+    warn_fumi("Interrupted: the fit holds the last complete iteration (", length(fit$path), ").",
               class = "interrupt", call = call)
   fit
 }

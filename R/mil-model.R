@@ -160,8 +160,8 @@ NULL
 #' @export
 fitted.mil_model <- function(object, new_data, ..., bag = NULL) {
   if (!rebuilds(validate_model(object)))
-    stop_fumi("`object` must have atoms and codes to rebuild instances, but a model of class ",
-              class(object)[1], " scores them without.", class = "no_meaning")
+    stop_fumi("`object` must have atoms and codes to reconstruct instances, but a model of class ",
+              class(object)[1], " has none.", class = "no_meaning")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   predict(object, new_data, type = "reconstruction", ..., bag = bag)

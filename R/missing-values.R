@@ -28,10 +28,11 @@ omit_missing <- function(given, action, call) {
   given$bag <- if (is.factor(given$bag)) droplevels(given$bag[-rows]) else given$bag[-rows]
   if (length(given$truth) == n) given$truth <- given$truth[-rows]
   if (!ncol(given$x))
-    stop_fumi("`x` must have an instance without a missing value, but none of the ", n, " is.",
+    stop_fumi("`x` must have an instance without missing values, but all ", n, " have some.",
               class = "empty", call = call)
   if (length(gone))
-    warn_fumi("`na.action` leaves no instance of ", length(gone), " bags, which are dropped: ",
+    warn_fumi("`na.action` leaves no instance of ",
+              cli::pluralize("{length(gone)} bag{?s}, which {?is/are} dropped: "),
               enumerate(gone), ".", class = "empty_bag", call = call)
   given$omitted <- structure(sort(rows), class = action)
   given

@@ -38,7 +38,8 @@ fit_noise <- function(b, spec, call) {
 check_noise_negatives <- function(b, call) {
   n <- length(b$bag) - b$n_positive
   if (n < 3)
-    stop_fumi("`noise` must be \"white\" when there are fewer than three instances in negative bags, not \"background\".",
+    stop_fumi("`noise` must be \"white\" when there are fewer than three instances in negative ",
+              "bags, not \"background\".",
               call = call)
 }
 
@@ -68,7 +69,8 @@ check_noise <- function(noise, ridge, normalize_after, nonneg, given, call = rla
               "` must not be given for `noise = \"white\"`: it is for `noise = \"background\"`.",
     call = call)
   if (noise == "background" && any(c("dictionary", "both") %in% nonneg[1]))
-    stop_fumi("`nonneg` must be \"none\" or \"codes\" for `noise = \"background\"`: atoms are differences from the mean ",
+    stop_fumi("`nonneg` must be \"none\" or \"codes\" for `noise = \"background\"`: atoms are ",
+              "differences from the mean ",
               "of the background, which have both signs.", class = "no_meaning", call = call)
   list(noise = noise, ridge = if (!is.null(ridge)) check_number(ridge, "ridge", above = 0,
                                                                 call = call),

@@ -85,7 +85,7 @@ check_class_list <- function(x, call = rlang::caller_env()) {
       "`label` are given, not ", describe(x), ".", call = call)
   if (anyDuplicated(names(x)))
     stop_fumi("`x` must have a name of its own for each class, but ",
-              describe(names(x)[duplicated(names(x))][1]), " is there twice.", call = call)
+              describe(names(x)[duplicated(names(x))][1]), " appears twice.", call = call)
   x
 }
 
@@ -147,7 +147,7 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   other <- intersect(c("coding", "coding_steps", "detector"), ...names())
   if (object$scaled && length(other))
     stop_fumi("`", other[1],
-              "` must be left as it is when scores are on one scale, which was made for the usual ",
+              "` must not be changed when scores are on one scale, which was made for the usual ",
               "scores.", class = "no_meaning")
   one <- function(fit) {
     out <- predict(fit, new_data, type = "score", level = level, ...)

@@ -119,7 +119,7 @@ draw_bags <- function(target, other, n_targets = rep(1, 50), positive_size = 4, 
   negative_size <- check_count(negative_size, "negative_size")
   if (!is.numeric(n_targets) || !length(n_targets) || !all(n_targets %in% seq_len(positive_size)))
     stop_fumi("`n_targets` must be whole numbers from 1 to `positive_size` (", positive_size,
-              "), one a positive bag, not ", describe(n_targets), ".")
+              "), one per positive bag, not ", describe(n_targets), ".")
   positive <- seq_along(n_targets)
   bag <- c(rep(positive, n_targets), rep(positive, positive_size - n_targets),
            rep(length(positive) + seq_len(n_negative), each = negative_size))
@@ -212,12 +212,16 @@ paper_protocols <- c(paper_protocols, list(
 #' @export
 print.paper_protocol <- function(x, ...) {
   if (is_scene(x)) return(print_scene(x))
-  cat("Experiment \"", x$name, "\": ", length(x$n_targets), " positive bags of ", x$positive_size,
-      " with ",
-      paste(unique(x$n_targets), collapse = " or "),
-      if (all(x$n_targets == 1)) " target, " else " targets, ", x$n_negative,
-      " negative bags of ", x$negative_size, "\n", sep = "")
+  print_experiment(x, length(x$n_targets), " positive bags of ", x$positive_size, " with ",
+                   paste(unique(x$n_targets), collapse = " or "),
+                   if (all(x$n_targets == 1)) " target, " else " targets, ",
+                   x$n_negative, " negative bags of ", x$negative_size)
   invisible(x)
+}
+
+print_experiment <- function(x, ...) {
+  cat(strwrap(paste0("Experiment \"", x$name, "\": ", paste0(..., collapse = "")),
+              getOption("width"), exdent = 2), sep = "\n")
 }
 
 # ---- the images ----------------------------------------------------------------------------
@@ -272,8 +276,8 @@ cmu_source <- function(data, straight, call) {
 check_faces <- function(data, what, variable, reader, parts, call) {
   if (is.null(data) && nzchar(Sys.getenv(variable))) data <- Sys.getenv(variable)
   if (is.null(data))
-    stop_fumi("`data` must be ", what, ", or the environment variable ", variable, " their ",
-              "folder: they are not in this package (`?paper_bags` says where they are).",
+    stop_fumi("`data` must be ", what, ", or the environment variable ", variable, " name ",
+              "their folder: they are not in this package, see `?paper_bags`.",
               class = "no_data", call = call)
   if (is.character(data)) data <- reader(data)
   if (!is.list(data) || !all(parts %in% names(data)))

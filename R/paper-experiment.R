@@ -82,8 +82,8 @@ check_settings <- function(methods, name, call = rlang::caller_env()) {
   }
   has <- function(s) is.list(s) && all(c("method", "setting", "fitter") %in% names(s))
   if (!is.list(methods) || !length(methods) || !all(vapply(methods, has, NA)))
-    stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` and `parameters`, not ",
-              describe(methods), ".", call = call)
+    stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` ",
+              "and `parameters`, not ", describe(methods), ".", call = call)
   default <- list(parameters = list(), detectors = "score")
   lapply(methods, function(s) c(s, default[setdiff(names(default), names(s))]))
 }
@@ -165,12 +165,13 @@ new_paper_experiment <- function(done, protocol, settings, source, seed, seconds
 #' @export
 print.paper_experiment <- function(x, ...) {
   t <- x$tasks
-  cat("Experiment \"", x$name, "\": ", length(unique(t$run)), " runs x ",
-      length(unique(t$unit)), " units x ",
-      nrow(unique(t[c("method", "setting", "detector")])), " settings\n", sep = "")
+  settings <- unique(t[c("method", "setting", "detector")])
+  cat("Experiment \"", x$name, "\": ", cli::pluralize(
+    "{length(unique(t$run))} run{?s} x {length(unique(t$unit))} unit{?s} x ",
+    "{nrow(settings)} setting{?s}"), "\n", sep = "")
   cat("  seed ", x$seed, ", fumi ", x$version, ", ", x$date, "; ", round(x$training_seconds),
       " s of training\n", sep = "")
   whole <- x$name != "usps" || all(x$protocol$units %in% t$unit)
-  if (whole) print(paper_table(x)) else cat("  not all digits: no table of their accuracy\n")
+  if (whole) print(paper_table(x)) else cat("  no accuracy: not all digits were used\n")
   invisible(x)
 }

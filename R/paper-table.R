@@ -300,7 +300,7 @@ paper_results <- function(x, seed = NULL) {
   seed <- check_seed(seed, paper_protocol(name))
   file <- result_file(name, seed)
   if (!nzchar(system.file("extdata", file, package = "fumi")))
-    stop_fumi("`x` must be an experiment with stored results, but there are none of \"", name,
+    stop_fumi("`x` must be an experiment with stored results, but there are none for \"", name,
               "\" with seed ", seed, ".", class = "no_data")
   x <- stored(file)
   x$scores <- lapply(x$scores, whole_score)

@@ -127,7 +127,7 @@ panel_title <- function(name, group) {
 # The objective by start and iteration.
 objective_path <- function(x, call = rlang::caller_env(2)) {
   if (is.null(x$starts))
-    stop_fumi("`what` must be something else for a model of class ", class(x)[1],
+    stop_fumi("`what` must not be \"objective\" for a model of class ", class(x)[1],
               ", which keeps no objective by iteration.", class = "no_meaning", call = call)
   path <- loss_path(x)
   if (is.null(path))

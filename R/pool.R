@@ -31,8 +31,8 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or", "to
   pool <- check_choice(pool, c("max", "mean", "lse", "noisy-or", "top"), "pool")
   if (!is.numeric(score)) stop_fumi("`score` must be numeric, not ", describe(score), ".")
   if (anyNA(bag))
-    stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)), " instances.",
-                            class = "nonfinite")
+    stop_fumi("`bag` must have no missing values, but it has ", sum(is.na(bag)), ".",
+              class = "nonfinite")
   if (length(score) != length(bag))
     stop_fumi("`score` and `bag` must have one value per instance each, not ", length(score),
               " and ", length(bag), " values.")

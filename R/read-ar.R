@@ -180,5 +180,5 @@ signed <- function(x) if (x >= 2^31) x - 2^32 else x
 
 stop_bmp <- function(path, call, problem, ...) {
   stop_fumi("`dir` must hold uncompressed BMP files of 8 or 24 bits, but ", basename(path),
-            " is none: ", sprintf(problem, ...), ".", class = "file", call = call)
+            " is not one: ", sprintf(problem, ...), ".", class = "file", call = call)
 }

@@ -94,6 +94,6 @@ pgm_header <- function(bytes, path, call) {
 }
 
 stop_pgm <- function(path, call, problem, ...) {
-  stop_fumi("`dir` must hold binary PGM files of 8 bits, but ", basename(path), " is none: ",
+  stop_fumi("`dir` must hold binary PGM files of 8 bits, but ", basename(path), " is not one: ",
             sprintf(problem, ...), ".", class = "file", call = call)
 }

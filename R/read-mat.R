@@ -77,7 +77,7 @@ mat_rows <- function(x, n, file, call) {
 mat_runs <- function(label, call) {
   run <- cumsum(c(TRUE, label[-1] != label[-length(label)]))
   warn_fumi(
-    "`file` has no bag numbers, so that each run of instances with the same label is one bag, ",
+    "`file` has no bag numbers, so each run of instances with the same label becomes one bag, ",
     max(run), " in all.", class = "no_bag", call = call)
   run
 }

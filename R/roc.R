@@ -81,11 +81,11 @@ check_both_classes <- function(truth, positive, call) {
 # The truth that the data hold, in the order of the rows of their predictions.
 truth_of <- function(new_data, level, call = rlang::caller_env()) {
   if (!inherits(new_data, "bags"))
-    stop_fumi("`truth` must be given when `new_data` is no `bags` object, but it is NULL.",
+    stop_fumi("`truth` must be given when `new_data` is not a `bags` object, but it is NULL.",
               class = "truth", call = call)
   if (level == "bag") return(new_data$label)
   if (is.null(new_data$truth))
-    stop_fumi("`truth` must be given when `new_data` holds none for its instances, but it is NULL ",
+    stop_fumi("`truth` must be given when `new_data` has none for its instances, but it is NULL ",
               "(`level = \"bag\"` needs only the labels).", class = "truth", call = call)
   in_user_order(new_data, new_data$truth)
 }

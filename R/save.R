@@ -75,7 +75,7 @@ check_file_name <- function(file, call = rlang::caller_env()) {
 }
 
 stop_file <- function(file, problem, call)
-  stop_fumi("`file` must be one that `mil_save()` wrote, but ", basename(file), " is none: ",
+  stop_fumi("`file` must be one that `mil_save()` wrote, but ", basename(file), " is not one: ",
             problem, ".", class = "file", call = call)
 
 # ---- the header -----------------------------------------------------------------------------
@@ -94,7 +94,7 @@ write_whole <- function(file, ..., call = rlang::caller_env()) {
     file.size(beside) == size && file.rename(beside, file)
   }), error = function(e) FALSE)
   if (!isTRUE(written))
-    stop_fumi("`file` must be a place to write to, but ", describe(file), " is none.",
+    stop_fumi("`file` must be writable, but ", describe(file), " is not.",
               class = "file", call = call)
 }
 
@@ -155,8 +155,9 @@ encode <- function(x, path, depth, call) {
   kept <- attributes(x)
   odd <- setdiff(names(kept), saved_attributes)
   if (length(odd))
-    stop_fumi("`object` must have no attributes but ", enumerate(saved_attributes, 6), ", but `",
-              path, "` has ", odd[1], ": use `saveRDS()`.", class = "unsaved", call = call)
+    stop_fumi("`object` must have no attributes other than ", enumerate(saved_attributes, 6),
+              ", but `", path, "` has ", odd[1], ": use `saveRDS()`.", class = "unsaved",
+              call = call)
   inner <- function(value, name) encode(value, paste0(path, "$", name), depth + 1, call)
   attributes <- lapply(names(kept), function(a) list(as.raw(match(a, saved_attributes)),
                                                      inner(kept[[a]], a)))

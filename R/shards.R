@@ -74,7 +74,7 @@ file_loader <- function(file) {
   force(file)
   function() {
     if (!file.exists(file))
-      stop_fumi("`x` must name files that are there, but ", file, " is not.", call = NULL)
+      stop_fumi("`x` must name existing files, but ", file, " does not exist.", call = NULL)
     readRDS(file)
   }
 }
@@ -229,7 +229,7 @@ get_state <- function(args, i, it) {
 need_state <- function(args, i, it) {
   state <- get_state(args, i, it)
   if (is.null(state))
-    stop_fumi("The codes of part ", i, " are lost: `dir` must be the same place for all workers.",
+    stop_fumi("The codes of part ", i, " are lost: `dir` must be the same folder for all workers.",
               class = "worker", call = NULL)
   state
 }

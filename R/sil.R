@@ -81,7 +81,7 @@ coef.sil <- function(object, ...) {
   validate_model(object)
   if (is.list(object$spec$classifier))
     stop_fumi(
-      "`object` must have a linear classifier for `coef()`: what an own one has learnt is its own.",
+      "`object` must have a linear classifier for `coef()`: this one is your own.",
       class = "no_meaning")
   stats::setNames(object$model$weights, object$features)
 }

@@ -170,7 +170,7 @@ check_same_work <- function(kept, now, file, call) {
     stop_fumi("`dir` must be empty or hold results of the same work, but ", basename(file),
               " was made with another ",
               paste(sub("data", "data set", differ), collapse = ", another "),
-              ": take another folder.", class = "dir", call = call)
+              ": use another folder.", class = "dir", call = call)
 }
 
 task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name),

@@ -167,8 +167,8 @@ check_apart <- function(folds, group, call) {
   torn <- unique(group)[vapply(unique(group), function(g) length(unique(folds[group == g])) > 1,
                                NA)]
   if (length(torn))
-    stop_fumi("`folds` must have each `group` in one fold, but ", enumerate(torn), " is in more.",
-              call = call)
+    stop_fumi("`folds` must keep each `group` in one fold, but ", enumerate(torn),
+              " is in several.", call = call)
   folds
 }
 
@@ -335,7 +335,7 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
   by_fold <- split(tried, tried$configuration)
   mean_of <- vapply(by_fold, function(d) mean(d$metric), 0)
   if (all(is.na(mean_of)))
-    stop_fumi("At least one configuration of `grid` must run, but all fail: ",
+    stop_fumi("At least one configuration of `grid` must run, but all failed: ",
               tried$error[!is.na(tried$error)][1], class = "fit", call = call)
   se <- vapply(by_fold, function(d) stats::sd(d$metric) / sqrt(nrow(d)), 0)
   results <- data.frame(grid, mean = mean_of, se = se,
@@ -352,8 +352,9 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
   n_folds <- nrow(x$folds) / nrow(x$results)
-  cat("Cross-validation of ", nrow(x$results), " configurations, ", n_folds, " folds, by ",
-      m$level, "-level ", m$metric, if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
+  cat(cli::pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
+      ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
+      if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
   if (any(!is.na(unlist(grid[1, same]))))

@@ -32,8 +32,9 @@ bag_copies <- function(weights, b, call = rlang::caller_env()) {
   ratio <- unname(weights[b$ids]) / min(weights[b$ids])
   parts <- Filter(function(q) all(abs(q * ratio - round(q * ratio)) <= 1e-7 * q * ratio), 1:100)
   if (!length(parts))
-    stop_fumi("`bag_weights` must be whole multiples of a common unit for this method, such as 1, 2 and 3 or 0.5 and ",
-              "1.25, because it counts a bag of weight 2 twice: round them, say to `round(bag_weights, 1)`.", call = call)
+    stop_fumi("`bag_weights` must be whole multiples of a common unit for this method, such as 1, ",
+              "2 and 3 or 0.5 and 1.25, because it counts a bag of weight 2 twice: round them, ",
+              "say with `round(bag_weights, 1)`.", call = call)
   n <- round(parts[1] * ratio)
   check_memory(8 * nrow(b$x) * sum(n[b$bag]), call)
   list(n = n, unit = min(weights[b$ids]) / parts[1])

@@ -146,8 +146,8 @@ made_features <- function(signal, starts, window, features, call = rlang::caller
   odd <- which(!vapply(made, is.numeric, NA) | lengths(made) != length(made[[1]]) |
                  lengths(made) == 0)
   if (length(odd))
-    stop_fumi("`features` must return as many numbers for each window, but window ", odd[1],
-              " gave ", describe(made[[odd[1]]]), ".", call = call)
+    stop_fumi("`features` must return the same number of values for each window, but window ",
+              odd[1], " gave ", describe(made[[odd[1]]]), ".", call = call)
   do.call(rbind, made)
 }
 

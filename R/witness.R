@@ -14,7 +14,8 @@ check_witnesses <- function(b, spec, call = rlang::caller_env()) {
   if (n_bags < 2) stop_fumi("`witnesses` must be 0 when there is one positive bag.", call = call)
   n_seen <- n_bags - ceiling(n_bags / min(witness_folds, n_bags))
   if (spec$n_target > n_seen)
-    stop_fumi("`n_target` must be at most the number of positive bags that a fit sees when `witnesses` are looked for (",
+    stop_fumi("`n_target` must be at most the number of positive bags that a fit sees when it ",
+              "looks for `witnesses` (",
               n_seen, "), not ", spec$n_target, ".", call = call)
 }
 

@@ -40,7 +40,7 @@ mistakes <- function() list(
   "`bag` and `label` must both be given, but `label` is missing.",
   # instances
   quote(bags(cbind(d, sex = "f"), bag = "bag", label = "label")),
-  "`x` must have feature columns of numbers or factors, but sex (character) is not: `as.numeric()` or `factor()` says what is meant.",
+  "`x` must have feature columns of numbers or factors, but sex (character) is not: convert with `as.numeric()` or `factor()`.",
   quote(bags(t(x), bag, label)),
   "`bag` must give the bag of each of the 6 instances, not an integer vector of length 32 (instances are rows: is `x` transposed?).",
   quote(bags(replace(x, 5, NA), bag, label)),
@@ -125,7 +125,7 @@ mistakes <- function() list(
   quote(mil_tune(b, dlfumi, data.frame(lambda = 1), folds = 10)),
   "`folds` must be at most the number of bags of each label (4 positive, 4 negative), not 10.",
   quote(mil_benchmark(b, c("dlfumi", "misvm"))),
-  "`methods` must be names of functions of this package, but misvm is none (did you mean `mi_svm`?).",
+  "`methods` must be names of functions of this package, but misvm is not one (did you mean `mi_svm`?).",
   quote(bag_folds(d, 3)),
   "`x` must be bags, not a data.frame of 32 x 8.")
 
@@ -141,7 +141,7 @@ test_that("a common mistake gets one sentence that helps", {
 
 test_that("labels and ids that would be features too are told of", {
   d <- spoiled$d
-  expect_warning(bags(d, bag = d$bag, label = "label"), "takes that column out",
+  expect_warning(bags(d, bag = d$bag, label = "label"), "leaves that column out",
                  class = "fumi_warning_copy")
   expect_warning(bags(d, bag = "bag", label = factor(d$label)), "`label = \"label\"`",
                  class = "fumi_warning_copy")
