@@ -1,5 +1,5 @@
-/* Anderson acceleration: of a linear map, whose fixed point it finds in as many steps as there are
- * dimensions and one, and of fits, whose objective it must not raise. */
+/* Anderson acceleration of a linear map, whose fixed point it must find in one step more than there
+ * are dimensions, and of fits, whose objective it must never raise. */
 #include "fits.h"
 
 static void test_linear_map(void) {
