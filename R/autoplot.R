@@ -14,7 +14,7 @@
 #' @param labels `NULL` (default), or names of the curves, as in [plot.mil_roc()].
 #' @param run,unit `NULL` (default: the first), or a number: which run and unit of an experiment.
 #' @param ... for curves: further curves, named or not. For `what = "scores"` and `"bag"`, passed
-#'   to [predict.mil_model()]. Otherwise must be empty: an unknown argument is an error.
+#'   to [predict.mil_model()]. Otherwise it must be empty: an unknown argument is an error.
 #' @return A ggplot2 object.
 #' @name autoplot.mil_model
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)

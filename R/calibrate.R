@@ -14,7 +14,7 @@
 #' labels spread evenly, and each part is scored by a fit to the other parts. The scores of such a
 #' fit may be on a different scale from those of the fit to all bags: they are shifted and
 #' stretched so that the scores of the bags on which both were trained agree in mean and standard
-#' deviation (ratios are taken as logarithms). If a fold's fit separates its training bags much
+#' deviation (ratios are taken as logarithms). If such a fit separates its training bags much
 #' better or worse than the whole fit does (by more than 0.04 in Brier score), it has ended in
 #' another optimum, and the bags that it scored are left out. If fewer than half of the bags
 #' remain, all are used, and the scores of the folds are instead shifted and stretched so that the

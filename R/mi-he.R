@@ -50,8 +50,8 @@
 #' @param lambda number >= 0, default 0.001: weight of the sparsity penalty of the codes; not used
 #'   with `coding = "convex"`; try 0.0001 to 0.05.
 #' @param alpha number >= 0, default 0.01: weight of the discrimination term; try 0 to 0.1.
-#' @param coding `"sparse"` (default), codes of any sign, or `"convex"`, proportions; see above.
-#' @param score `"confidence"` (default) or `"ace"`: the score of an instance; see above.
+#' @param coding `"sparse"` (default), codes of any sign, or `"convex"`, proportions; see below.
+#' @param score `"confidence"` (default) or `"ace"`: the score of an instance; see below.
 #' @param variant `"fast"` (default), or `"literal"`, as in the released code; see below.
 #' @param step number > 0, default 0.001: for `variant = "literal"`, the length of a step.
 #' @param max_iter whole number >= 1, default 200: largest number of iterations.

@@ -62,7 +62,7 @@
 #' @param sigma number > 0, default 1: scale of \eqn{v} in the weights.
 #' @param cost number > 0, default 1: weight of the loss; try 0.1 to 100.
 #' @param negative_weight number > 0, default 0.01, or 1 with `assign0 = TRUE`: factor for the cost
-#'   of the negative class, see above; try 0.01 to 1.
+#'   of the negative class, see below; try 0.01 to 1.
 #' @param max_iter whole number >= 1, default 5: largest number of iterations.
 #' @param bag_route `TRUE` or `FALSE` (default): whether to train the classifier of bags too, and
 #'   score bags by it.

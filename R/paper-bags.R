@@ -39,7 +39,7 @@
 #' used in the literature on anomaly detection; MUUFL Gulfport (64 bands, a crop of 100 x 100
 #' pixels here) is at <https://github.com/GatorSense/MUUFLGulfport>. Each has terms of its own.
 #'
-#' @param name string, the experiment, see above: `"usps"`, `"olivetti_eyeglasses"`, ...
+#' @param name string, the experiment, see below: `"usps"`, `"olivetti_eyeglasses"`, ...
 #' @param ... settings of the protocol to change, such as `n_negative = 10`.
 #' @param run whole number >= 1, default 1: number of the repetition. Each has its own random
 #'   stream.

@@ -31,7 +31,7 @@
 #' @param fitter the method, such as [dlfumi()] (default), or a function of your own whose first
 #'   argument is the bags.
 #' @param grid a data frame with one configuration per row and one parameter per column; `NA` means
-#'   the method's default. By default the at most twelve configurations of [suggest_grid()].
+#'   the method's default. Default: the configurations of [suggest_grid()], at most twelve.
 #'   Parameters given in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold

@@ -30,8 +30,7 @@ static void test_number_of_blocks(void) {
   }
 }
 
-/* There are far fewer groups than blocks, so that their sums need less memory than the instances.
- * */
+/* There are far fewer groups than blocks: their sums need less memory than the instances. */
 static void test_groups(void) {
   for (int n = 0; n < 3000; n++) {
     const int groups = fumi_groups(n);

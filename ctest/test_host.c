@@ -1,5 +1,4 @@
-/* What the host provides: memory aligned to cache lines, all arrays or none; permission to go on.
- * */
+/* What the host provides: memory aligned to cache lines, all arrays or none; leave to continue. */
 #include <limits.h>
 #include <stdint.h>
 
