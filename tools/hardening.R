@@ -1,5 +1,5 @@
 #!/usr/bin/env Rscript
-# Runs the jobs that try to break the package, by name, and keeps what they found:
+# Runs the jobs that try to break the package, by name, and stores their results:
 #
 #   Rscript tools/hardening.R list            the jobs
 #   Rscript tools/hardening.R mutate [n]      one of them, n times in place of its own number, or
@@ -8,8 +8,8 @@
 #   Rscript tools/hardening.R ci              some, with small numbers, of which nothing is kept
 #   Rscript tools/hardening.R report          writes RELIABILITY.md
 #
-# Other platforms are in platforms.R, what both share in jobs.R. The exit status is 1 if a job
-# found anything.
+# Other platforms are in platforms.R, shared code in jobs.R. The exit status is 1 if a job found
+# anything.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
@@ -65,8 +65,8 @@ install_with <- function(makevars = character(), home = R.home()) {
   log
 }
 
-# Bugs, each of a kind that one of the tools must see: it is compiled as the package is, called
-# first, and a tool that does not see it is an error.
+# Planted bugs, one for each kind that a tool must detect: compiled like the package and called
+# first; if the tool does not detect it, that is an error.
 bugs <- c(
   "#include <stdlib.h>", "#include <Rinternals.h>",
   "void overflow(double *x) { double *p = malloc(80); volatile int i = 10; p[i] = *x; *x = p[0]; free(p); }",
@@ -141,7 +141,7 @@ every_entry <- c(
 call_entries <- c(every_entry, "for (name in names(calls())) entry(name)")
 
 # Lines that run the tests of the files that `filter` names, and count them; `slow`: also those
-# that CRAN is spared.
+# that are skipped on CRAN.
 suite <- function(filter = NULL, slow = TRUE) {
   sprintf(paste("Sys.setenv(NOT_CRAN = '%s'); r <- as.data.frame(testthat::test_dir('%s', filter = %s, package = 'fumi', load_package = 'installed',",
                 "reporter = 'silent', stop_on_failure = FALSE)); bad <- r$failed > 0 | r$error;",
@@ -151,7 +151,7 @@ suite <- function(filter = NULL, slow = TRUE) {
           if (is.null(filter)) "NULL" else paste0("'^(", filter, ")$'"))
 }
 
-# c(passed, failed, skipped) of such an output; a suite that does not come to its end has failed.
+# c(passed, failed, skipped) of such an output; a suite that does not finish has failed.
 counted <- function(out) {
   line <- grep("^suite ", out, value = TRUE)
   writeLines(grep("^not ok", out, value = TRUE))
@@ -183,7 +183,7 @@ jobs$`kill-save` <- function(n = 50) {
 }
 
 # An R process fits in a loop; it gets SIGINT at a random moment, and must answer with a condition
-# of ours, a fit that says so, or, where it was in code of R, R's own interrupt, and then fit
+# of this package, a fit that reports it, or, inside code of R, R's own interrupt; then it must fit
 # again.
 jobs$interrupt <- function(n = 20) {
   load_package()
@@ -264,9 +264,9 @@ jobs$`bad-input` <- function() {
   found("cases of invalid and unusual input, each with its expected answer", length(cases), length(wrong))
 }
 
-# The tests in the C locale and in a German one, which is made for it where the system can. R
-# itself reads and writes numbers by C's rules there, unless it is told not to: then most of the
-# tests run once more. And the same scores in each setting.
+# The tests in the C locale and in a German one, which is created if the system can. R itself still
+# reads and writes numbers with a decimal point there unless it is told not to; with a comma, most
+# of the tests run once more. Scores must be the same in each setting.
 jobs$locale <- function(tests = NULL) {
   need(system = "locales")
   load_package()
