@@ -121,7 +121,7 @@ read_bags_csv <- function(file, bag, label, positive, image_dim) {
   if (length(lacking))
     stop_fumi("`file` must have the columns `", bag, "` and `", label, "`, but ", basename(file),
               " has ", enumerate(names(d), 5), did_you_mean(lacking[1], names(d)),
-              "; name them by `bag` and `label`.", class = "file",
+              "; give their names as `bag` and `label`.", class = "file",
               call = rlang::caller_env())
   if (any(names(d) == ""))
     stop_fumi("`file` must have a name for each column, but column ", which(names(d) == "")[1],

@@ -243,12 +243,12 @@ weight_quantiles <- function(object) {
   if (!is.null(p)) stats::quantile(p[which(p > 0)])
 }
 
-# The features with the largest values of each signature or vector of weights; not for atoms with
-# codes, nor for pixels.
+# The features with the largest values of each of at most four signatures or vectors of weights;
+# not for atoms with codes, nor for pixels.
 strongest_features <- function(object, n = 5) {
   if (!is.null(object$codes) || !is.null(object$image_dim)) return(NULL)
   long <- tryCatch(as.data.frame(tidy(object)), fumi_error_no_meaning = function(e) NULL)
-  if (is.null(long) || length(unique(long$atom)) > 10) return(NULL)
+  if (is.null(long) || length(unique(long$atom)) > 4) return(NULL)
   parts <- lapply(split(long, factor(long$atom, unique(long$atom))), function(one)
     utils::head(one[order(-abs(one$value)), c("atom", "feature", "value")], n))
   do.call(rbind, c(parts, make.row.names = FALSE))
@@ -266,8 +266,8 @@ print.summary.mil_model <- function(x, digits = 3, ...) {
     cat("\nWeight of the E-step (1: a target), instances of positive bags:\n")
     print(x$weight, digits = digits)
   }
-  table_of(paste0("Atoms (share of instances that use it, share of the codes' energy",
-                  if (!is.null(x$atoms$unused)) ", times found unused", ")"), x$atoms)
+  table_of(paste0("Atoms (share of instances using it, share of the codes' energy",
+                  if (!is.null(x$atoms$unused)) ", times unused", ")"), x$atoms)
   table_of("Features with the largest values", x$features)
   invisible(x)
 }

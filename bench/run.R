@@ -1,6 +1,7 @@
 #!/usr/bin/env Rscript
-# Rscript bench/run.R [iteration] [threads] [acceleration] [coder] [memory] [growth] all but the
-# last by default README.md says what is measured and how the comparison is kept fair.
+# Rscript bench/run.R [iteration] [threads] [acceleration] [coder] [memory] [growth]
+# All parts but the last run by default. README.md says what is measured and how the comparison is
+# kept fair.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 bench <- normalizePath(dirname(gsub("~+~", " ", script, fixed = TRUE)))
