@@ -69,10 +69,10 @@ factor_coding <- function(f) {
 # with the columns it reads.
 formula_blueprint <- function(formula, data, dot, call) {
   refuse <- function(...) stop_fumi("`x` must have ", ..., ".", class = "column", call = call)
-  failed <- function(e) refuse("a right side that can be computed, but: ", conditionMessage(e))
+  failed <- function(e) refuse("a right-hand side that can be computed, but: ", conditionMessage(e))
   formula[[length(formula)]] <- without_packages(formula[[length(formula)]])
   terms <- tryCatch(stats::delete.response(stats::terms(formula, data = data[dot])), error = failed)
-  if (!is.null(attr(terms, "offset"))) refuse("a right side without an offset")
+  if (!is.null(attr(terms, "offset"))) refuse("a right-hand side without an offset")
   labels <- lapply(attr(terms, "term.labels"), str2lang)
   for (label in labels) {
     odd <- odd_names(label, names(data), c(term_functions, ":"))
@@ -98,14 +98,14 @@ formula_blueprint <- function(formula, data, dot, call) {
 # What in a term or a variable of a formula is not allowed, in words; NULL if nothing is.
 odd_names <- function(expression, columns, functions = term_functions) {
   if (is.name(expression) && !as.character(expression) %in% c(columns, "pi"))
-    return(paste0("columns of `data` on its right side, but ", as.character(expression),
-                  " is none"))
+    return(paste0("columns of `data` on its right-hand side, but ",
+                  as.character(expression), " is not one"))
   if (!is.call(expression)) return(NULL)
   name <- expression[[1]]
   if (!is.name(name) || !as.character(name) %in% functions)
     return(paste0(
-      "functions that new data can be given to, such as log(), poly() and factor(), but ",
-      paste(deparse(name), collapse = ""), "() is none of them: compute that column first"))
+      "functions that can be applied to new data, such as log(), poly() and factor(), but ",
+      paste(deparse(name), collapse = ""), "() is not one of them: compute that column first"))
   odd <- unlist(lapply(as.list(expression)[-1], odd_names, columns, functions))
   if (length(odd)) odd[1]
 }

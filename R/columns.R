@@ -2,7 +2,7 @@
 # sparse matrix (R/sparse.R). Data frames with factors and formulas are in R/blueprint.R.
 
 # Likely causes of a wrong size or type, for messages.
-no_columns <- " (the name of a column is for a data frame)"
+no_columns <- " (column names need a data frame)"
 is_transposed <- function(name) paste0(" (instances are rows: is `", name, "` transposed?)")
 
 # `missing_ok`: whether missing values may stay for `na.action` to treat.

@@ -100,7 +100,9 @@ print.mil_images <- function(x, ...) {
   if (is.null(x$images)) return(print(unclass(x)))
   size <- dim(x$images)
   name <- attr(x, "name")
-  cat(name, ": ", size[3], " images of ", size[1], " x ", size[2], " pixels, a list of\n", sep = "")
+  what <- c(usps = "handwritten digits", olivetti = "faces")
+  cat(name, ": ", size[3], " images of ", size[1], " x ", size[2], " pixels (", what[name],
+      "), a list with\n", sep = "")
   for (part in names(x)) {
     value <- x[[part]]
     cat("  $", format(part, width = max(nchar(names(x)))), "  ", typeof(value),
