@@ -1,8 +1,8 @@
-# Curves over the features, when an instance is no image: panels that share their axes.
+# Curves over the features, for instances that are not images: panels with shared axes.
 
 # Each panel is a list of `x` (features x curves), `col` (one for each curve), `main` and, for a
-# legend, `key`. Panels that do not `share` the axis of values are below each other. `main` may be
-# words of several colours, as a legend of all panels.
+# legend, `key`. Panels that do not `share` the axis of values are placed below each other. `main`
+# may be words in several colours, as a legend for all panels.
 curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_col = "black") {
   n <- length(panels)
   old <- graphics::par(c("mfrow", "mar", "oma", "mgp", "tcl", "cex"))
@@ -23,7 +23,7 @@ curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_
   if (!is.null(main)) draw_words(main, main_col, n > 1)
 }
 
-# Words beside each other above a page of panels.
+# Words next to each other above a page of panels.
 draw_words <- function(words, col, outer) {
   size <- graphics::par("fin")
   if (outer) size <- graphics::par("din")
@@ -35,7 +35,7 @@ draw_words <- function(words, col, outer) {
                   cex = cex)
 }
 
-# Rows and columns of panels that are a little wider than high on a page of so many inches.
+# Rows and columns for panels that are slightly wider than high, on a page of this size in inches.
 panel_shape <- function(n, page) {
   columns <- seq_len(n)
   rows <- ceiling(n / columns)
@@ -61,8 +61,8 @@ draw_curves_panel <- function(panel, axis, room, left, bottom) {
                      ncol = key_columns(panel$key))
 }
 
-# The limits of the values in all panels, and the corner where no curve is under the legend; if
-# there is none, there is room for it above the curves.
+# The limits of the values in all panels, and the corner where the legend covers no curve; if there
+# is none, the limits leave room for it above the curves.
 key_room <- function(panels, axis) {
   ylim <- range(0, lapply(panels, `[[`, "x"), finite = TRUE)
   with_key <- Filter(function(panel) !is.null(panel$key), panels)
@@ -101,9 +101,8 @@ free_corner <- function(x, y, xlim, ylim, size,
 
 most_names <- 12
 
-# Where each feature stands on the axis and what is written there: the axis that the bags were
-# given, the numbers in the features' names with what is around them as label, or up to twelve
-# names.
+# The position and label of each feature on the axis: from the `axis` of the bags; else from the
+# numbers in the features' names, with the text around them as axis label; else up to twelve names.
 feature_axis <- function(features, axis, d) {
   if (!is.null(axis)) return(list(at = axis$values, label = axis$label))
   numbered <- numbers_in_names(features)
@@ -113,7 +112,8 @@ feature_axis <- function(features, axis, d) {
   list(at = seq_len(d), label = "feature")
 }
 
-# "900 nm", "X900.nm" and "t017ms": numbers in order, and around them the same text in all names.
+# "900 nm", "X900.nm" and "t017ms": increasing or decreasing numbers, with the same text around
+# them in all names.
 numbers_in_names <- function(features) {
   pattern <- "^([^0-9]*?)(-?[0-9]+(?:[.][0-9]+)?)([^0-9]*)$"
   if (length(features) < 2 || !all(grepl(pattern, features, perl = TRUE))) return(NULL)
@@ -129,8 +129,8 @@ numbers_in_names <- function(features) {
   list(at = at, label = if (nzchar(label)) label else "feature")
 }
 
-# Names that are wider than their share of a panel are turned; `lines` is the margin that the axis
-# takes.
+# Names that are too wide for their share of a panel are rotated; `lines`: the margin that the axis
+# needs.
 turned_names <- function(axis, width) {
   letter <- graphics::par("cin")[1] * 0.75
   long <- max(0, nchar(axis$names)) * letter

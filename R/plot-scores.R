@@ -1,7 +1,7 @@
 # Scores of bags by label.
 
-# One line of points for each label, spread so that bags of like scores stand beside each other,
-# and the threshold. Ratios that spread over orders of magnitude are on a logarithmic axis.
+# One row of points per label, spread so that bags with similar scores do not overlap, and the
+# threshold. Ratios that range over orders of magnitude are on a logarithmic axis.
 plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   said <- bag_scores(x, new_data, ..., call = call)
   old <- graphics::par(mar = c(3.2, max(2, 1 + 0.6 * max(nchar(levels(said$label)))), 1.8, 0.5),
@@ -51,8 +51,8 @@ counts_above <- function(said) {
   paste(above, "of", table(said$label), "above")
 }
 
-# How far each point is moved off its row, at most 0.35: by its rank among those within a fortieth
-# of the range.
+# The vertical shift of each point, at most 0.35: by its rank among the points within a fortieth of
+# the range.
 beside <- function(score, row, log) {
   at <- if (nzchar(log)) base::log(score) else score
   slot <- round(40 * (at - min(at)) / max(diff(range(at)), 1e-300))

@@ -1,25 +1,27 @@
-#' A grid for `mil_tune()`, from the data
+#' Suggest a grid for `mil_tune()`
 #'
-#' At most twelve configurations of a method that are worth a try on these bags. Numbers without a
-#' natural unit come from the data: `beta` of [dlfumi()] from what background atoms leave of
-#' negative instances, `lambda` from the correlations of instances, widths of kernels from their
-#' distances; numbers of atoms and clusters are never more than the instances allow.
+#' Suggests at most twelve configurations of a method that are worth trying on these bags.
+#' Parameters without a natural unit are derived from the data: `beta` of [dlfumi()] from the
+#' residuals of negative instances, `lambda` from the correlations between instances, widths of
+#' kernels from distances between them. Numbers of atoms and clusters are limited by the number of
+#' instances.
 #'
-#' The first row is the default of the method, but for [dlfumi()]; the others go from simple to
+#' The first row is the default of the method, except for [dlfumi()]; the others go from simple to
 #' complex, so that `rule = "one-se"` of [mil_tune()] keeps the first unless another configuration
-#' is clearly better. The grid is the same in every session: no random numbers are used.
+#' is clearly better. No random numbers are used, so the grid is reproducible.
 #'
-#' For [dlfumi()], half of the grid has noise of the background's shape and half has white noise,
-#' its default, because which of the two is better depends on the data more than any number does.
-#' The first half comes first: of equal means [mil_tune()] takes the first row, and where few
-#' positive bags cannot tell the two apart, noise of the background's shape is the safer choice.
+#' For [dlfumi()], half of the grid has `noise = "background"` and half has white noise, its
+#' default, because this choice matters more than any other parameter and depends on the data. The
+#' rows with `noise = "background"` come first: [mil_tune()] takes the first of several rows with
+#' equal means, and if there are too few positive bags to tell the two apart, this noise is the
+#' safer choice.
 #'
-#' @param x [bags()], or a list of them as in [mil_tune()]: then one grid for all.
+#' @param x [bags()], or a list of them as in [mil_tune()], which then get one common grid.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
 #'   name.
 #' @return A data frame with one configuration per row and one parameter per column, for the `grid`
-#'   of [mil_tune()]. `NA` leaves a parameter at the method's default.
-#' @seealso [mil_tune()], which takes this grid if it is given none
+#'   of [mil_tune()]. `NA` means the method's default.
+#' @seealso [mil_tune()], which uses this grid by default
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 12, bag_size = 4, n_features = 10)
@@ -42,8 +44,8 @@ grid_name <- function(fitter) {
   Find(own, names(grid_makers))
 }
 
-# The default grid less what the user fixed for all configurations: rows that say otherwise go, if
-# others are left, and the columns do.
+# The default grid without the parameters that the user fixed for all configurations: rows with
+# other values are dropped, if any others remain, and so are these columns.
 narrowed_grid <- function(grid, fixed) {
   for (name in intersect(names(grid), names(fixed))) {
     agrees <- vapply(grid[[name]], function(v) identical(v, fixed[[name]]), NA)
@@ -63,9 +65,9 @@ distinct_rows <- function(grid) {
 # ---- what the data say -----------------------------------------------------------------------
 
 # Of some hundred instances of norm 1, the median over `problems`: `distance`, their median squared
-# distance; and of negatives `correlation`, the median of the largest cosine with another, and
+# distance; and for negatives, `correlation`, the median of the largest cosine with another, and
 # `residual`, the median squared norm of what 15 directions of one half leave of the other half.
-# And the smallest counts.
+# Also the smallest counts.
 grid_scales <- function(problems) {
   each <- vapply(lapply(problems, sort_instances), function(b) {
     negative <- !in_positive(b)
@@ -112,7 +114,7 @@ grid_rows <- function(...) {
 # The default, then what is left of `grid` in its order.
 after_default <- function(default, grid) rbind(grid_rows(default), grid[names(default)])
 
-# A number of atoms that the instances of training folds surely allow.
+# A number of atoms that the instances of training folds certainly allow.
 at_most <- function(n, available) max(1, min(n, available %/% 2))
 
 # `beta` is three halvings of 1 - p for what 15 directions leave of a typical negative: p spreads

@@ -1,7 +1,7 @@
 #!/usr/bin/env Rscript
 # Rscript bench/run.R [iteration] [threads] [acceleration] [coder] [memory] [growth]
-# all but the last by default
-# README.md says what is measured and how it is kept fair.
+# All parts but the last run by default. README.md says what is measured and how the comparison is
+# kept fair.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 bench <- normalizePath(dirname(gsub("~+~", " ", script, fixed = TRUE)))
@@ -111,8 +111,8 @@ compare <- function(runs, name, gflops) {
 
 # ---- what threads cost ------------------------------------------------------------------
 
-# Processor time of an iteration when 2 and 8 threads are asked for, over that of one: threads that
-# wait must not cost any. The least of some rounds.
+# Processor time of an iteration with 2 and 8 requested threads, divided by that with one: waiting
+# threads must cost nothing. The minimum over several rounds.
 threads <- function(here, gflops) {
   rows <- do.call(rbind, lapply(names(problems), function(name) {
     asked <- c("core", "threads", "threads8")

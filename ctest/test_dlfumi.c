@@ -1,4 +1,4 @@
-/* DL-FUMI: whole fits against naive.h, when they end, and what a fit may not depend on. */
+/* DL-FUMI: whole fits against naive.h, when they stop, and what a fit must not depend on. */
 #include "fits.h"
 
 static void check_fit(problem q) {
@@ -58,7 +58,7 @@ static void test_convergence(void) {
     }
 }
 
-/* A fit goes on with atoms that died at its start, under each policy and variant. */
+/* A fit continues if atoms are unused from the start, under each policy and variant. */
 static void test_dead_in_a_fit(void) {
   const int unused[] = {1, 4};
   for (int dead = DLFUMI_RESAMPLE; dead <= DLFUMI_DROP; dead++)

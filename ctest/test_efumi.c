@@ -53,7 +53,7 @@ static void test_random(void) {
     }
 }
 
-/* Endmembers of which one is there twice, and more of them than features. */
+/* A duplicated endmember, and more endmembers than features. */
 static void test_dependent(void) {
   double *E = random_doubles(D * 5);
   memcpy(E + D * 3, E + D, sizeof(double) * D);

@@ -1,4 +1,4 @@
-/* A host without memory and a host that says stop, at each place where the core asks. */
+/* A host that has no memory or says stop, at each place where the core asks it. */
 #include "problem.h"
 
 static const shape SMALL = {15, 2, 4, 110, 105}; /* two blocks of each label */
@@ -209,8 +209,8 @@ static void check_sane(const problem *q) {
   CHECK(all_finite(q->s.A, (ptrdiff_t)q->par.K * q->x.N));
 }
 
-/* All that a run of n_iter iterations returns, bit for bit. Before the first whole iteration, the
- * start and p of it. */
+/* All that a run of n_iter iterations returns, bit for bit; before the first complete iteration,
+ * the start and its p. */
 static void check_last_whole_iteration(const problem *q, shape z) {
   problem whole = fixed_problem(z, q->par.variant, q->par.solver);
   const ptrdiff_t size = (ptrdiff_t)q->x.d * q->par.K;
@@ -279,7 +279,7 @@ static void test_stopped_report(void) {
     }
 }
 
-/* Instances are looked at once for all atoms that no code uses, and the host is asked meanwhile. */
+/* One pass over the instances serves all unused atoms, and polls the host. */
 static void test_stopped_among_dead_atoms(void) {
   for (int stop_at = 1; stop_at <= 3; stop_at++) {
     problem q = fixed_problem(SMALL, DLFUMI_PAPER, DLFUMI_ISTA);

@@ -10,10 +10,10 @@
 #
 # Parameters are chosen on the training bags of run 1 alone, by the mean over folds of whole bags
 # of the AUC of the best instance of each positive bag against all negative instances; test images
-# have no part in it. Every task leaves a file in `dir`, so that a run that was stopped goes on.
-# `store` is the folder to which the results go that the package keeps, and the tables as CSV; of
-# methods that are not run, what is there stays. `told` asks what DL-FUMI could reach on the digits
-# if it were told which training images are targets: no result, but a limit.
+# are not used. Every task leaves a file in `dir`, so that a run that was stopped can be resumed.
+# `store` is the folder for the results that the package keeps and for the tables as CSV; results
+# of methods that are not run are kept. `told` computes what DL-FUMI could reach on the digits if
+# it knew which training images are targets: not a result, but an upper limit.
 
 library(fumi)
 
@@ -57,8 +57,8 @@ paper_sizes <- list(
   olivetti_person = data.frame(n_target = 3, n_background = c(20, 20, 40), beta = c(50, 10, 50),
                                gamma = 0.001))
 
-# What was chosen for the digits lies at the edge of its grid: `tune usps_larger` looks beyond it,
-# and stores what it finds beside.
+# The choice for the digits is at the edge of its grid: `tune usps_larger` tries values beyond it,
+# and stores the result separately.
 larger_sizes <- data.frame(n_target = c(16, 8, 16, 32), n_background = c(30, 60, 60, 60),
                            beta = 25, gamma = 0.1)
 

@@ -35,7 +35,7 @@ test_that("a benchmark scores each bag once per method and repeat, on the same f
   expect_equal(r$tests$difference, with(r$results,
                                         auc[match(r$tests$first,
                                                   method)] - auc[match(r$tests$second, method)]))
-  expect_output(print(r), "16 bags, 2 folds, drawn 2 times")
+  expect_output(print(r), "16 bags, 2 folds, repeated 2 times")
   expect_output(print(r), "(p adjusted: none)", fixed = TRUE)
   expect_identical(drawn(plot(r))$returned, list(value = r, visible = FALSE))
 })

@@ -289,7 +289,7 @@ test_that("bags that the fit has not seen may calibrate it", {
   fooled <- sil(b, classifier = memory, normalize = "none", calibrate = 0)
   fit <- mil_calibrate(fooled, noise_bags())
   expect_identical(fit$calibration$source, "given")
-  expect_output(print(fit), "by 60 other bags")
+  expect_output(print(fit), "on 60 other bags")
   expect_lt(mean(abs(predict(fit, noise_bags(), "prob", level = "bag")$.pred_1 - .5)), .1)
 })
 

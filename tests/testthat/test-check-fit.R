@@ -82,9 +82,9 @@ test_that("bags show what the fit alone does not", {
   x <- matrix(rnorm(length(bag) * 5), ncol = 5)
   uneven <- bags(x, bag, rep(1:0, each = 10))
   fit <- suppressWarnings(sil(uneven, calibrate = 0))
-  expect_true("scores go with the size of bags" %in% objections(fit, uneven))
+  expect_true("scores grow with the size of bags" %in% objections(fit, uneven))
   other <- bags(x, bag, rep(0:1, each = 10))
-  expect_true("bags are not told apart" %in% objections(suppressWarnings(sil(uneven, calibrate = 0)), other))
+  expect_true("bags are not separated" %in% objections(suppressWarnings(sil(uneven, calibrate = 0)), other))
 
   wide <- checked_bags()
   wide$x <- wide$x * rep(10^(seq_len(ncol(wide$x)) %% 3), each = nrow(wide$x))
