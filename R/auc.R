@@ -9,6 +9,9 @@
 #' For bags, the variance is that of DeLong et al. (1988). For instances, whole bags are drawn with
 #' replacement `n_boot` times, those with a positive instance and those without apart, with the
 #' random numbers of R ([set.seed()] decides), and the variance is that of the AUCs of the draws.
+#' Each time one bag fewer is drawn than there are (Rao and Wu, 1988), and the interval is Student's
+#' with as many degrees of freedom as there are bags, less two: with few bags it would be too short
+#' otherwise.
 #' The interval is symmetric on the probit scale, on which the AUC of normal scores is the distance
 #' of their means, and stays between 0 and 1. If no pair is out of order, this variance is 0; then
 #' the other end of the interval is \eqn{(\alpha / 2)^{1/m}} (or one minus that), with m pairs that
@@ -33,6 +36,9 @@
 #'
 #'   Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. *Biometrics*,
 #'   53(2), 567--578.
+#'
+#'   Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. *Journal
+#'   of the American Statistical Association*, 83(401), 231--241.
 #' @seealso [mil_roc()] for the curve.
 #' @examples
 #' set.seed(1)
@@ -84,6 +90,7 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
   if (is.null(bag)) {
     variance <- delong_variance(score, truth)
     pairs <- min(sum(truth), sum(!truth))
+    df <- Inf
   } else {
     if (length(bag) != length(score) || anyNA(bag))
       stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ",
@@ -92,8 +99,9 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
     variance <- bootstrap_variance(score, truth, bag,
                                    check_count(n_boot, "n_boot", min = 2, call = call))
     pairs <- min(length(unique(bag[truth])), length(unique(bag[!truth])), max(1, max(bag) %/% 2))
+    df <- max(1, max(bag) - 2)
   }
-  interval <- probit_interval(auc, variance, conf, pairs)
+  interval <- probit_interval(auc, variance, conf, pairs, df)
   data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf,
              positive = sum(truth), negative = sum(!truth))
 }
@@ -110,7 +118,7 @@ delong_variance <- function(score, truth) {
 }
 
 # The variance of the AUC over draws of whole bags; those with a positive and those without are
-# drawn apart.
+# drawn apart, one fewer than there are, without which the variance is too small by that share.
 bootstrap_variance <- function(score, truth, bag, n_boot) {
   up <- order(score)
   truth <- truth[up]
@@ -119,7 +127,8 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
   last <- length(up) + 1 - match(score[up], rev(score[up]))
   strata <- split(seq_len(max(bag)), seq_len(max(bag)) %in% bag[truth])
   area <- vapply(seq_len(n_boot), function(i) {
-    drawn <- unlist(lapply(strata, function(s) s[sample.int(length(s), replace = TRUE)]))
+    drawn <- unlist(lapply(strata, function(s)
+      s[sample.int(length(s), max(1, length(s) - 1), replace = TRUE)]))
     weight <- tabulate(drawn, max(bag))[bag]
     below <- c(0, cumsum(weight * !truth))
     sum((weight * (below[first] + below[last + 1]) / 2)[truth]) /
@@ -130,11 +139,11 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
 
 # The interval of an AUC, symmetric on the probit scale. `pairs` is a number of pairs of a positive
 # and a negative that are independent: if all are in order, or none, the probability of that bounds
-# the AUC.
-probit_interval <- function(auc, variance, conf, pairs) {
+# the AUC. `df` are the degrees of freedom of the variance.
+probit_interval <- function(auc, variance, conf, pairs, df = Inf) {
   tail <- (1 - conf) / 2
   if (auc == 1) return(c(tail^(1 / pairs), 1))
   if (auc == 0) return(c(0, 1 - tail^(1 / pairs)))
   at <- stats::qnorm(auc)
-  stats::pnorm(at + c(-1, 1) * stats::qnorm(1 - tail) * sqrt(variance) / stats::dnorm(at))
+  stats::pnorm(at + c(-1, 1) * stats::qt(1 - tail, df) * sqrt(variance) / stats::dnorm(at))
 }
