@@ -9,9 +9,10 @@
 #' `truth`, which the bags must hold. `"witness"` needs no truth: it compares the largest score of
 #' each positive bag with the largest of as many instances drawn from all negative bags, none of
 #' which is a target. The AUC is the probability that the positive bag's is larger, computed
-#' exactly over all such draws. So the scores of a method that has learnt nothing give 0.5 (and a
-#' `tpr` equal to `fpr`) whatever the sizes of the bags are, where `"bag"` depends on them: the
-#' largest of fifty scores is easily above the largest of four.
+#' exactly over all such draws. So the scores of a method that has learnt nothing give 0.5 whatever
+#' the sizes of the bags are, where `"bag"` depends on them: the largest of fifty scores is easily
+#' above the largest of four. Their `tpr` is near `fpr`, and a little above it where a fold has few
+#' negative bags, as that of any ROC curve of few scores is.
 #'
 #' `"witness-0.1"` is the level `"witness"` of version 0.1.0, for results that were made with it:
 #' it compares the largest score of each positive bag with the score of every single instance of
