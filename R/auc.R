@@ -8,11 +8,13 @@
 #' @details
 #' For bags, the variance is that of DeLong et al. (1988). For instances, whole bags are drawn with
 #' replacement `n_boot` times, separately for bags with and without a positive instance, and the
-#' variance is that of the AUCs of the draws; [set.seed()] makes it reproducible. The interval is
-#' symmetric on the probit scale, where the AUC of normal scores is the distance between their
-#' means, and stays between 0 and 1. If all pairs are in order, or none is, this variance is 0; the
-#' inner end of the interval is then \eqn{(\alpha / 2)^{1/m}} (or one minus that), where m is a
-#' number of mutually independent pairs.
+#' variance is that of the AUCs of the draws; [set.seed()] makes it reproducible. Each draw takes
+#' one bag fewer than there are (Rao and Wu 1988), and the interval uses Student's t with two
+#' degrees of freedom fewer than there are bags: with few bags it would be too short otherwise. The
+#' interval is symmetric on the probit scale, where the AUC of normal scores is the distance between
+#' their means, and stays between 0 and 1. If all pairs are in order, or none is, this variance is
+#' 0; the inner end of the interval is then \eqn{(\alpha / 2)^{1/m}} (or one minus that), where m is
+#' a number of mutually independent pairs.
 #'
 #' The interval is for one fit on bags that it has not seen. It does not say how much the AUC would
 #' vary with other training bags: for that, see [mil_benchmark()].
@@ -33,6 +35,9 @@
 #'
 #'   Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. *Biometrics*,
 #'   53(2), 567--578.
+#'
+#'   Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. *Journal
+#'   of the American Statistical Association*, 83(401), 231--241.
 #' @seealso [mil_roc()] for the curve.
 #' @examples
 #' set.seed(1)
@@ -84,6 +89,7 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
   if (is.null(bag)) {
     variance <- delong_variance(score, truth)
     pairs <- min(sum(truth), sum(!truth))
+    df <- Inf
   } else {
     if (length(bag) != length(score) || anyNA(bag))
       stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ",
@@ -92,8 +98,9 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
     variance <- bootstrap_variance(score, truth, bag,
                                    check_count(n_boot, "n_boot", min = 2, call = call))
     pairs <- min(length(unique(bag[truth])), length(unique(bag[!truth])), max(1, max(bag) %/% 2))
+    df <- max(1, max(bag) - 2)
   }
-  interval <- probit_interval(auc, variance, conf, pairs)
+  interval <- probit_interval(auc, variance, conf, pairs, df)
   data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf,
              positive = sum(truth), negative = sum(!truth))
 }
@@ -110,7 +117,7 @@ delong_variance <- function(score, truth) {
 }
 
 # The variance of the AUC over draws of whole bags, drawn separately from those with a positive and
-# those without.
+# those without. With as many draws as there are bags the variance would be too small: one fewer.
 bootstrap_variance <- function(score, truth, bag, n_boot) {
   up <- order(score)
   truth <- truth[up]
@@ -119,7 +126,8 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
   last <- length(up) + 1 - match(score[up], rev(score[up]))
   strata <- split(seq_len(max(bag)), seq_len(max(bag)) %in% bag[truth])
   area <- vapply(seq_len(n_boot), function(i) {
-    drawn <- unlist(lapply(strata, function(s) s[sample.int(length(s), replace = TRUE)]))
+    drawn <- unlist(lapply(strata, function(s)
+      s[sample.int(length(s), max(1, length(s) - 1), replace = TRUE)]))
     weight <- tabulate(drawn, max(bag))[bag]
     below <- c(0, cumsum(weight * !truth))
     sum((weight * (below[first] + below[last + 1]) / 2)[truth]) /
@@ -130,11 +138,11 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
 
 # The interval of an AUC, symmetric on the probit scale. `pairs`: the number of independent pairs
 # of a positive and a negative; if all of them are in order, or none, the probability of that
-# bounds the AUC.
-probit_interval <- function(auc, variance, conf, pairs) {
+# bounds the AUC. `df`: the degrees of freedom of the variance.
+probit_interval <- function(auc, variance, conf, pairs, df = Inf) {
   tail <- (1 - conf) / 2
   if (auc == 1) return(c(tail^(1 / pairs), 1))
   if (auc == 0) return(c(0, 1 - tail^(1 / pairs)))
   at <- stats::qnorm(auc)
-  stats::pnorm(at + c(-1, 1) * stats::qnorm(1 - tail) * sqrt(variance) / stats::dnorm(at))
+  stats::pnorm(at + c(-1, 1) * stats::qt(1 - tail, df) * sqrt(variance) / stats::dnorm(at))
 }

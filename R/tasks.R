@@ -168,10 +168,14 @@ check_same_work <- function(kept, now, file, call) {
   if (is.null(kept)) differ <- "version"
   if (length(differ))
     stop_fumi("`dir` must be empty or hold results of the same work, but ", basename(file),
-              " was made with another ",
-              paste(sub("data", "data set", differ), collapse = ", another "),
+              " was made with ",
+              paste(ifelse(differ %in% names(part_words), part_words[differ],
+                           paste("another", differ)), collapse = ", "),
               ": use another folder.", class = "dir", call = call)
 }
+
+part_words <- c(data = "other data", folds = "other folds",
+                method = "another method or other parameters")
 
 task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name),
                                                        ".rds"))

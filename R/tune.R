@@ -9,8 +9,9 @@
 #' their `truth`, which the bags must contain. `"witness"` needs no truth: it compares the largest
 #' score of each positive bag with the largest score of the same number of instances drawn from all
 #' negative bags, none of which is a target. The AUC is the probability that the positive bag has
-#' the larger one, computed exactly over all such draws. So scores of pure noise give 0.5 (and a
-#' `tpr` equal to `fpr`) whatever the sizes of the bags. The level `"bag"`, in contrast, depends on
+#' the larger one, computed exactly over all such draws. So a method that has learned nothing gets
+#' 0.5 whatever the sizes of the bags, and a `tpr` near `fpr` (a little above it where a fold has
+#' few negative bags, as on any ROC curve of few scores). The level `"bag"`, in contrast, depends on
 #' the sizes: the largest of fifty scores tends to exceed the largest of four.
 #'
 #' `"witness-0.1"` is the level `"witness"` of version 0.1.0, kept for results that were made with

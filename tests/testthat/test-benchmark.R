@@ -117,10 +117,10 @@ test_that("the seed decides, and what is in `dir` is not done again", {
   expect_identical(more$scores[more$scores$method == "sil", ], kept$scores,
                    ignore_attr = "row.names")
   expect_error(mil_benchmark(b, list(sil = mi_ace), folds = 2, repeats = 2, dir = dir),
-               "another method:", class = "fumi_error_dir")
-  expect_error(mil_benchmark(b, "sil", folds = 2, repeats = 3, dir = dir), "another folds:",
+               "another method or other parameters:", class = "fumi_error_dir")
+  expect_error(mil_benchmark(b, "sil", folds = 2, repeats = 3, dir = dir), "other folds:",
                class = "fumi_error_dir")
-  expect_error(mil_benchmark(b[-1], "sil", folds = 2, repeats = 2, dir = dir), "another data set:",
+  expect_error(mil_benchmark(b[-1], "sil", folds = 2, repeats = 2, dir = dir), "other data:",
                class = "fumi_error_dir")
 })
 

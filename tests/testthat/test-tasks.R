@@ -80,9 +80,9 @@ test_that("a folder gives back what was drawn for it, and names each part that d
   expect_equal(open(seed = 2)$drawn$seed, 2)               # nothing is kept yet
   run_tasks(some_tasks(1), square, open())
   expect_equal(open(seed = 2)$drawn$seed, 1)
-  expect_error(open(data = 1:9), "another data set:", class = "fumi_error_dir")
+  expect_error(open(data = 1:9), "other data:", class = "fumi_error_dir")
   expect_error(open(measure = "tpr"), "another measure:", class = "fumi_error_dir")
-  expect_error(open(1, "tpr"), "another data set, another measure:", class = "fumi_error_dir")
+  expect_error(open(1, "tpr"), "other data, another measure:", class = "fumi_error_dir")
   expect_error(open_work(dir, list(data = 1:10)), "another measure:", class = "fumi_error_dir")
   file <- list.files(dir, full.names = TRUE)
   kept <- readRDS(file)

@@ -118,18 +118,19 @@ test_that("results of other work are refused, with what differs", {
   expect_no_error(search())
   other <- b
   other$x[1] <- 0
-  refused <- function(code, what) expect_error(code, paste0("another ", what, ":"),
+  refused <- function(code, what) expect_error(code, paste0(what, ":"),
                                                class = "fumi_error_dir")
-  refused(search(other), "data set")
-  refused(search(grid = data.frame(sign = c(1, 2))), "method")
-  refused(search(fail = FALSE), "method")
-  refused(search(fitter = function(b, sign) first_feature(b, -sign)), "method")
-  refused(search(level = "instance"), "measure")
-  refused(search(metric = "tpr", fpr = .2), "measure")
-  refused(mil_tune(b, first_feature, data.frame(sign = 1), folds = 2, dir = dir), "folds")
-  refused(mil_cv(b, first_feature, folds = 3, group = c(1:3, 1:3), dir = dir), "folds")
+  refused(search(other), "other data")
+  refused(search(grid = data.frame(sign = c(1, 2))), "another method or other parameters")
+  refused(search(fail = FALSE), "another method or other parameters")
+  refused(search(fitter = function(b, sign) first_feature(b, -sign)),
+          "another method or other parameters")
+  refused(search(level = "instance"), "another measure")
+  refused(search(metric = "tpr", fpr = .2), "another measure")
+  refused(mil_tune(b, first_feature, data.frame(sign = 1), folds = 2, dir = dir), "other folds")
+  refused(mil_cv(b, first_feature, folds = 3, group = c(1:3, 1:3), dir = dir), "other folds")
   refused(mil_benchmark(b, list(one = first_feature), folds = 3, dir = dir),
-          "measure, another folds")
+          "another measure, other folds")
   expect_error(mil_cv(b, first_feature, sign = -1, folds = 3, dir = dir), "another method",
                class = "fumi_error_dir")
 })
