@@ -52,9 +52,11 @@ autoplot_atoms <- function(object, call = rlang::caller_env()) {
   long <- long_parts(value, shown$name, role)
   names(long)[1] <- "atom"
   plot <- draw_instances(long, feature_axis(object$features, object$axis, object$n_features),
-                         object$image_dim, "atom", "role", 0:1)
+                         object$image_dim, "atom", "role", 0:1,
+                         scales = if ("scale" %in% shown$group) "free_y" else "fixed") +
+    ggplot2::labs(title = shown$main) + ggplot2::guides(colour = "none")
   if (is.null(object$image_dim)) return(plot + ggplot2::labs(y = shown$ylab))
-  plot + ggplot2::labs(caption = limits_note(shown$limits))
+  plot + ggplot2::labs(caption = in_lines(limits_note(shown$limits), 60))
 }
 
 # One row per feature of each column of `values`.
@@ -84,7 +86,7 @@ autoplot_scores <- function(object, new_data, ..., call = rlang::caller_env()) {
                                              colour = .data$positive)) +
     ggplot2::geom_point(alpha = 0.7) + two_colours() +
     ggplot2::scale_y_continuous(breaks = seq_along(label), limits = c(0.5, length(label) + 0.5),
-                                labels = paste0(label, "\n", counts_above(said))) +
+                                labels = rows_of_scores(said)) +
     ggplot2::labs(x = "score of the bag", y = NULL, title = scores_title(said))
   if (log) plot <- plot + ggplot2::scale_x_log10()
   cut <- attr(said, "threshold")
@@ -104,18 +106,25 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
     return(draw_instances(long, NULL, object$image_dim, "part", "role", range(long$value)) + title)
   }
   d <- data.frame(instance = factor(shown$rank, shown$rank), score = shown$score,
-                  above = shown$score > shown$cut)
+                  above = shown$score > shown$cut, place = seq_along(shown$rank),
+                  from = if (is.finite(shown$cut)) shown$cut else 0)
+  bars <- ggplot2::aes(xmin = .data$place - 0.45, xmax = .data$place + 0.45, ymin = .data$from,
+                       ymax = .data$score)
   ggplot2::ggplot(d, ggplot2::aes(.data$instance, .data$score, fill = .data$above)) +
-    ggplot2::geom_col() + title +
+    ggplot2::scale_x_discrete() + ggplot2::geom_rect(bars) + title +
     ggplot2::scale_fill_manual(values = c(`FALSE` = "grey70", `TRUE` = target_colour),
                                guide = "none") +
     if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
 }
 
 # One panel per value of `panel`: images if instances are images, otherwise curves over `axis`.
-draw_instances <- function(long, axis, image_dim, panel, role, limits) {
-  facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]))
-  if (!is.null(image_dim)) return(draw_rasters(long, image_dim, limits) + facet)
+draw_instances <- function(long, axis, image_dim, panel, role, limits, scales = "fixed") {
+  facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]),
+                               scales = if (is.null(image_dim)) scales else "fixed")
+  small <- if (length(unique(long[[panel]])) > 12) 0.7 else 0.9
+  if (!is.null(image_dim))
+    return(draw_rasters(long, image_dim, limits) + facet +
+             ggplot2::theme(strip.text = ggplot2::element_text(size = ggplot2::rel(small))))
   long$.at <- axis$at[long$.feature]
   colours <- c(target = target_colour, background = background_colour)
   plot <- ggplot2::ggplot(long, ggplot2::aes(.data$.at, .data$value, group = .data$instance,
@@ -123,8 +132,9 @@ draw_instances <- function(long, axis, image_dim, panel, role, limits) {
     ggplot2::geom_line() + facet + ggplot2::labs(x = axis$label, y = NULL, colour = role)
   if (all(long[[role]] %in% names(colours)))
     plot <- plot + ggplot2::scale_colour_manual(values = colours)
-  if (is.null(axis$names)) return(plot + ggplot2::scale_x_continuous(n.breaks = 3))
-  plot + ggplot2::scale_x_continuous(breaks = axis$at, labels = axis$names) +
+  if (is.null(axis$names))
+    return(plot + ggplot2::scale_x_continuous(guide = ggplot2::guide_axis(check.overlap = TRUE)))
+  plot + ggplot2::scale_x_continuous(breaks = axis$at, labels = short_names(axis$names)) +
     ggplot2::theme(axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5))
 }
 
@@ -135,7 +145,11 @@ draw_rasters <- function(long, image_dim, limits) {
     ggplot2::geom_raster() + ggplot2::scale_y_reverse() +
     ggplot2::scale_fill_gradient(low = "black", high = "white", limits = limits) +
     ggplot2::coord_equal(expand = FALSE) + ggplot2::theme_void() +
-    ggplot2::theme(legend.position = "none")
+    ggplot2::theme(legend.position = "none", plot.caption.position = "plot",
+                   plot.title.position = "plot", panel.spacing = ggplot2::unit(3, "pt"),
+                   plot.caption = ggplot2::element_text(hjust = 0.5),
+                   plot.title = ggplot2::element_text(hjust = 0.5, size = ggplot2::rel(1),
+                                                      margin = ggplot2::margin(3, 0, 5, 0)))
 }
 
 #' @rdname autoplot.mil_model
@@ -150,13 +164,18 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
   shown <- c(utils::head(which(object$label), n_bags), utils::head(which(!object$label), n_bags))
   columns <- unlist(lapply(shown, function(j) utils::head(which(object$bag == j), n_instances)))
   bag <- object$bag[columns]
-  nth <- stats::ave(seq_along(columns), bag, FUN = seq_along)
   name <- paste0("bag ", object$ids, ": ", object$classes[1 + object$label])[bag]
-  if (!is.null(object$image_dim)) name <- paste0(name, ", ", nth)
   long <- long_parts(object$x[, columns, drop = FALSE], name,
                      ifelse(object$label[bag], "target", "background"))
+  if (!is.null(object$image_dim)) {
+    long$nth <- stats::ave(long$instance, long$part, long$.feature, FUN = seq_along)
+    return(draw_rasters(long, object$image_dim, range(long$value)) +
+             ggplot2::facet_grid(ggplot2::vars(.data$part), ggplot2::vars(.data$nth),
+                                 switch = "y") +
+             ggplot2::theme(strip.text.x = ggplot2::element_blank()))
+  }
   draw_instances(long, feature_axis(object$features, object$axis, nrow(object$x)),
-                 object$image_dim, "part", "role", range(long$value)) +
+                 NULL, "part", "role", NULL) +
     ggplot2::guides(colour = "none")
 }
 
@@ -197,18 +216,20 @@ draw_rocs <- function(curves, labels) {
   ggplot2::ggplot(long, ggplot2::aes(.data$fpr, .data$tpr, colour = .data$curve)) +
     ggplot2::geom_abline(intercept = 0, slope = 1, colour = "grey70") + ggplot2::geom_path() +
     curve_colours(length(curves)) +
-    ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
+    ggplot2::coord_cartesian(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = "False positive rate", y = "True positive rate")
 }
 
 long_curves <- function(curves, labels, areas) {
-  text <- make.unique(paste0(labels, ifelse(labels == "", "", ", "), areas), " #")
+  text <- make.unique(in_lines(paste0(labels, ifelse(labels == "", "", ", "), areas), 30), " #")
   do.call(rbind, lapply(seq_along(curves), function(i)
     data.frame(curve = factor(text[i], text), curves[[i]])))
 }
 
-curve_colours <- function(n) ggplot2::scale_colour_manual(values = rep_len(okabe_ito, n),
-                                                          name = NULL)
+curve_colours <- function(n) list(
+  ggplot2::scale_colour_manual(values = rep_len(okabe_ito, n), name = NULL),
+  if (n > 6) ggplot2::theme(legend.text = ggplot2::element_text(size = ggplot2::rel(0.75)),
+                            legend.key.height = ggplot2::unit(1.1, "lines")))
 
 #' @rdname autoplot.mil_model
 #' @exportS3Method ggplot2::autoplot
@@ -257,12 +278,12 @@ autoplot.mil_tune <- function(object, ...) {
   r <- tidy(object)
   ends <- ggplot2::aes(ymin = .data$mean - .data$se, ymax = .data$mean + .data$se)
   if (is.null(tried$x)) {
-    text <- lapply(names(tried$text), function(name) paste(name, "=", tried$text[[name]]))
-    text <- do.call(paste, c(text, sep = ", "))
+    text <- in_lines(given_text(tried$text), 45)
     r$x <- factor(text, rev(unique(text)))
     plot <- ggplot2::ggplot(r, ggplot2::aes(.data$x, .data$mean, colour = .data$chosen)) +
       two_colours() + ggplot2::coord_flip() + ggplot2::labs(x = NULL, y = tried$wanted)
-    return(plot + ggplot2::geom_pointrange(ends, na.rm = TRUE))
+    return(plot + ggplot2::geom_pointrange(ends, na.rm = TRUE) +
+             ggplot2::theme(axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.6))))
   }
   r[c("x", "line")] <- tried[c("x", "line")]
   several <- nlevels(r$line) > 1

@@ -159,7 +159,7 @@ plot_dictionaries <- function(x, method, setting, run) {
   name <- ifelse(duplicated(unit), "", names(fits)[unit])
   of <- if (one_unit) "" else if (x$name == "usps") " of each digit" else " of each person"
   picture_page(do.call(cbind, atoms), fits[[1]]$image_dim,
-               if (one_unit) part_names(fits[[1]], colnames(atoms[[1]])) else name,
+               if (one_unit) part_names(colnames(atoms[[1]])) else name,
                ifelse(target, target_colour, "grey70"), if (one_unit) !target else unit,
                by_row = !one_unit, main = paste0("Target atoms (framed) and background atoms", of))
 }

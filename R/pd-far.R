@@ -152,8 +152,10 @@ plot.pd_far <- function(x, ..., labels = NULL, col = NULL, main = NULL) {
   place <- key_place(key, lapply(curves, function(x) list(fpr = x$curve$far, tpr = x$curve$pd)),
                      frame, main)
   start <- list(x = NA, type = "n", main = main, font.main = 1, cex.main = 1, las = 1, bty = "l",
-                xlab = far_label(unit), ylab = "Probability of detection")
+                xlab = far_label(unit), ylab = "Probability of detection",
+                xaxt = if (identical(frame$log, "x")) "n" else "s")
   do.call(graphics::plot.default, utils::modifyList(start, frame))
+  if (is.null(frame$xaxt) && identical(frame$log, "x")) plain_axis()
   for (i in seq_along(curves)) draw_steps(curves[[i]]$curve, key$col[i], key$lty[i])
   draw_key(key, place)
   invisible(curves[[1]])

@@ -9,7 +9,7 @@ curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_
   on.exit(graphics::par(old))
   shape <- if (share) panel_shape(n, graphics::par("din")) else c(n, 1)
   axis <- turned_names(axis, graphics::par("fin")[1] / if (n > 1) shape[2] else 1)
-  outside <- c(axis$lines, if (nzchar(ylab)) 4 else 3, if (is.null(main)) 0.2 else 1.6, 0.5)
+  outside <- c(axis$lines, if (nzchar(ylab)) 4 else 3, if (is.null(main)) 0.2 else 1.6, axis$over)
   if (n > 1) {
     graphics::par(mfrow = shape)
     graphics::par(mar = c(0.4, 0.4, 1.4, 1.2), oma = outside, cex = if (n > 6) 0.7 else 0.85)
@@ -20,19 +20,18 @@ curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_
                       left = (i - 1) %% shape[2] == 0, bottom = i + shape[2] > n)
   graphics::mtext(axis$label, 1, axis$lines - 1.2, outer = n > 1, cex = 0.9)
   graphics::mtext(ylab, 2, 2.6, outer = n > 1, cex = 0.9)
-  if (!is.null(main)) draw_words(main, main_col, n > 1)
+  if (!is.null(main)) draw_words(main, main_col, if (n > 1) 0.2 else 1.5, outer = n > 1)
 }
 
-# Words next to each other above a page of panels.
-draw_words <- function(words, col, outer) {
-  size <- graphics::par("fin")
-  if (outer) size <- graphics::par("din")
-  wide <- graphics::strwidth(paste0(words, "mm"), "inches") / graphics::par("cex")
-  cex <- min(1, 0.98 * size[1] / sum(wide))
-  left <- size[1] / 2 + cex * (cumsum(c(0, wide))[seq_along(words)] - sum(wide) / 2)
-  at <- if (outer) left / size[1] else graphics::grconvertX(left, "inches")
-  graphics::mtext(words, 3, if (outer) 0.2 else 1.5, outer = outer, at = at, adj = 0, col = col,
-                  cex = cex)
+# Words of several colours next to each other above a panel or, if `outer`, above a page of panels.
+draw_words <- function(words, col, line, outer = FALSE) {
+  ends <- graphics::grconvertX(0:1, if (outer) "ndc" else "nfc", "inches")
+  letter <- graphics::par("cex")
+  wide <- graphics::strwidth(paste0(words, "m"), "inches") / letter
+  cex <- min(if (outer) 1 else letter, 0.98 * diff(ends) / sum(wide))
+  left <- mean(ends) + cex * (cumsum(c(0, wide))[seq_along(words)] - sum(wide) / 2)
+  graphics::mtext(words, 3, line, outer = outer, adj = 0, col = col, cex = cex,
+                  at = graphics::grconvertX(left, "inches", if (outer) "nic" else "user"))
 }
 
 # Rows and columns for panels that are slightly wider than high, on a page of this size in inches.
@@ -52,6 +51,9 @@ draw_curves_panel <- function(panel, axis, room, left, bottom) {
   graphics::box(bty = "l", col = "grey60")
   if (left) graphics::axis(2, las = 1, lwd = 0, lwd.ticks = 1)
   if (bottom) draw_feature_axis(axis)
+  if (!is.null(panel$key) && is.null(room$corner))
+    return(draw_words(c(paste0(panel$main, ":"), sub("^[a-z]+ ", "", panel$key)),
+                      c("black", panel$col), 0.3))
   wide <- graphics::strwidth(panel$main, "inches") * 1.05
   graphics::title(panel$main, line = 0.3, font.main = 1,
                   cex.main = min(1, graphics::par("pin")[1] / max(wide, 1e-9)))
@@ -61,8 +63,8 @@ draw_curves_panel <- function(panel, axis, room, left, bottom) {
                      ncol = key_columns(panel$key))
 }
 
-# The limits of the values in all panels, and the corner where the legend covers no curve; if there
-# is none, the limits leave room for it above the curves.
+# The limits of the values in all panels, and the corner where the legend covers no curve. If there
+# is none, the title is the legend.
 key_room <- function(panels, axis) {
   ylim <- range(0, lapply(panels, `[[`, "x"), finite = TRUE)
   with_key <- Filter(function(panel) !is.null(panel$key), panels)
@@ -72,15 +74,10 @@ key_room <- function(panels, axis) {
     c(columns * (max(nchar(panel$key)) + 4), ceiling(length(panel$key) / columns) + 1)
   }, numeric(2))
   letter <- graphics::par("cin") * 0.8 * graphics::par("cex")
-  size <- pmin(c(1, 0.8), apply(letters, 1, max) * letter / graphics::par("pin"))
+  size <- pmin(1, apply(letters, 1, max) * letter / graphics::par("pin"))
   x <- unlist(lapply(with_key, function(panel) rep(axis$at, ncol(panel$x))))
   y <- unlist(lapply(with_key, `[[`, "x"))
-  corner <- free_corner(x, y, range(axis$at), ylim, size)
-  if (is.null(corner)) {
-    corner <- "topright"
-    ylim[2] <- ylim[2] + diff(ylim) * size[2] / (1 - size[2])
-  }
-  list(ylim = ylim, corner = corner)
+  list(ylim = ylim, corner = if (size[2] < 0.5) free_corner(x, y, range(axis$at), ylim, size))
 }
 
 key_columns <- function(key) if (length(key) > 3) 2 else 1
@@ -129,21 +126,30 @@ numbers_in_names <- function(features) {
   list(at = at, label = if (nzchar(label)) label else "feature")
 }
 
-# Names that are too wide for their share of a panel are rotated; `lines`: the margin that the axis
-# needs.
+# Long names have two lines, and names that are too wide for their share of a panel are rotated.
+# `lines`: the margin that the axis needs; `over`: what the last name needs on the right.
 turned_names <- function(axis, width) {
-  letter <- graphics::par("cin")[1] * 0.75
-  long <- max(0, nchar(axis$names)) * letter
+  axis$names <- short_names(axis$names)
+  letter <- graphics::par("cin")[1] * 0.55
+  parts <- strsplit(as.character(axis$names), "\n")
+  long <- max(0, nchar(unlist(parts))) * letter
   axis$turn <- long > 0.8 * width / length(axis$at)
-  names <- if (is.null(axis$names)) 1 else if (axis$turn) min(long / graphics::par("csi"), 8) else 1
+  names <- if (axis$turn) min(long / graphics::par("csi"), 8) else max(1, lengths(parts))
+  axis$over <- if (axis$turn) 0.5 else max(0.5, long / graphics::par("csi") / 2)
   axis$lines <- 0.9 + names + if (nzchar(axis$label)) 1.3 else 0
   axis
 }
 
+short_names <- function(names) {
+  long <- nchar(names) > 10
+  replace(names, long, in_lines(names[long], nchar(names[long]) / 2 + 3))
+}
+
 draw_feature_axis <- function(axis) {
-  if (is.null(axis$names)) return(graphics::axis(1, lwd = 0, lwd.ticks = 1))
+  if (!length(axis$names)) return(graphics::axis(1, lwd = 0, lwd.ticks = 1))
   graphics::axis(1, axis$at, axis$names, las = if (axis$turn) 2 else 1, lwd = 0, lwd.ticks = 1,
-                 cex.axis = 0.9)
+                 cex.axis = 0.9, padj = if (axis$turn) NA else 1,
+                 mgp = c(2, if (axis$turn) 0.5 else 0.2, 0))
 }
 
 # What `bags(axis = )` takes: numbers, or a list of one vector of numbers whose name is the label.

@@ -49,7 +49,7 @@ draw_picture <- function(values, image_dim, x, y, size, limits, frame = "grey70"
 }
 
 # Lower left corners and size of pictures, as large as possible on a `page` of this size in inches,
-# in the middle of the page.
+# in the middle of the page. Groups stand next to each other where that makes pictures larger.
 picture_places <- function(page, image_dim, group, title, n_col, by_row, has_main) {
   count <- as.vector(table(factor(group, unique(group))))
   left <- if (by_row) min(max(graphics::strwidth(title, "inches")) + 0.1, 0.3 * page[1]) else 0.05
@@ -59,7 +59,11 @@ picture_places <- function(page, image_dim, group, title, n_col, by_row, has_mai
   close <- if (by_row && max(count) > 12) 0.03 else 0.07
   gap <- c(close, close + above)
   pixel <- function(n) min((room / c(n, sum(ceiling(count / n))) - gap) / rev(image_dim))
-  if (is.null(n_col)) n_col <- which.max(vapply(seq_len(max(count)), pixel, 0))
+  if (is.null(n_col)) {
+    n_col <- which.max(vapply(seq_len(max(count)), pixel, 0))
+    one_row <- min((room / c(sum(count), 1) - gap) / rev(image_dim))
+    if (!by_row && one_row > pixel(n_col)) count <- n_col <- sum(count)
+  }
   size <- max(pixel(n_col), 1e-3) * rev(image_dim)
   within <- sequence(count) - 1
   first <- rep(cumsum(c(0, ceiling(count / n_col)))[seq_along(count)], count)

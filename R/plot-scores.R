@@ -4,23 +4,29 @@
 # threshold. Ratios that range over orders of magnitude are on a logarithmic axis.
 plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   said <- bag_scores(x, new_data, ..., call = call)
-  old <- graphics::par(mar = c(3.2, max(2, 1 + 0.6 * max(nchar(levels(said$label)))), 1.8, 0.5),
-                       mgp = c(2, 0.5, 0), tcl = -0.25)
+  label <- rows_of_scores(said)
+  old <- graphics::par(mar = c(3.2, max(2, 1 + 0.5 * max(nchar(unlist(strsplit(label, "\n"))))), 1.8,
+                               0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   log <- if (is_ratio(said$score)) "x" else ""
   cut <- attr(said, "threshold")
   if (nzchar(log) && !isTRUE(cut > 0)) cut <- NA
   row <- as.integer(said$label)
   graphics::plot(range(said$score, cut, na.rm = TRUE), c(0.5, nlevels(said$label) + 0.5),
-                 type = "n", log = log, xlab = "score of the bag", ylab = "", yaxt = "n", bty = "l",
-                 main = scores_title(said), font.main = 1, cex.main = 1)
-  graphics::axis(2, seq_along(levels(said$label)), levels(said$label), las = 1, lwd = 0)
+                 type = "n", log = log, xlab = "score of the bag", ylab = "", xaxt = "n",
+                 yaxt = "n", bty = "l", main = scores_title(said), font.main = 1, cex.main = 1)
+  if (nzchar(log)) plain_axis() else graphics::axis(1)
+  graphics::axis(2, seq_along(label), label, las = 1, lwd = 0, cex.axis = 0.9)
   graphics::abline(v = cut, lty = 2, col = "grey30")
   colour <- ifelse(said$positive, target_colour, background_colour)
   graphics::points(said$score, row + beside(said$score, row, log), pch = 16,
                    col = grDevices::adjustcolor(colour, 0.7))
-  graphics::mtext(counts_above(said), 4, -0.3, at = seq_along(levels(said$label)) + 0.42, las = 1,
-                  adj = 1, cex = 0.85, col = "grey30")
+}
+
+# The horizontal axis without powers of ten where plain numbers are as short.
+plain_axis <- function() {
+  at <- graphics::axTicks(1)
+  graphics::axis(1, at, vapply(at, format, "", scientific = 3, digits = 6))
 }
 
 # A data frame with the `score` and the `label` of each bag.
@@ -35,7 +41,7 @@ bag_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
             threshold = if (...length()) NA_real_ else usual_threshold(x))
 }
 
-is_ratio <- function(score) all(score > 0) && max(score) > 10 * min(score)
+is_ratio <- function(score) all(score > 0) && max(score) > max(1, 10 * min(score))
 
 scores_title <- function(said) {
   cut <- attr(said, "threshold")
@@ -43,12 +49,13 @@ scores_title <- function(said) {
   paste0("Scores of bags by label", cut)
 }
 
-# For each label, how many bags are above the threshold.
-counts_above <- function(said) {
+# Each label, and how many of its bags are above the threshold.
+rows_of_scores <- function(said) {
   cut <- attr(said, "threshold")
-  if (is.na(cut)) return(rep("", nlevels(said$label)))
+  label <- levels(said$label)
+  if (is.na(cut)) return(label)
   above <- tapply(said$score > cut, said$label, sum)
-  paste(above, "of", table(said$label), "above")
+  paste0(label, "\n", above, " of ", table(said$label), " above")
 }
 
 # The vertical shift of each point, at most 0.35: by its rank among the points within a fortieth of

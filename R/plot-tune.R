@@ -76,26 +76,47 @@ plot_tried_lines <- function(x, tried, ...) {
 }
 
 # The best configurations, one per row, in the order of the grid, with their values as a table on
-# the left.
+# the left, in which defaults are left empty.
 plot_tried_rows <- function(x, tried, ...) {
   keep <- sort(utils::head(order(-x$results$mean, na.last = TRUE), 30))
   r <- x$results[keep, ]
   n <- nrow(r)
   place <- rev(seq_len(n))
-  width <- open_table(tried$text[keep, , drop = FALSE], n)
+  text <- tried$text[keep, , drop = FALSE]
+  width <- open_table(in_columns(text), n)
+  if (width$cex < 0.55)
+    width <- open_table(data.frame(parameters = in_lines(given_text(text), 45)), n)
+  text <- width$text
   frame <- list(tried_range(r), c(0.5, n + 0.5), type = "n", xlab = tried$wanted, ylab = "",
                 yaxt = "n", bty = "l")
   do.call(graphics::plot, utils::modifyList(frame, list(...)))
   graphics::abline(h = place, col = "grey93")
   right <- graphics::grconvertX(0, "npc", "inches") - 0.1 - sum(width$inches) + cumsum(width$inches)
-  for (j in seq_along(tried$text))
+  for (j in seq_along(text))
     graphics::text(graphics::grconvertX(right[j], "inches"), c(n + 1, place),
-                   c(names(tried$text)[j], as.character(tried$text[keep, j])), adj = c(1, 0.5),
-                   cex = width$cex, xpd = NA)
+                   c(names(text)[j], text[[j]]), adj = c(1, 0.5), cex = width$cex, xpd = NA)
   graphics::segments(r$mean - r$se, place, r$mean + r$se, place, col = background_colour)
   graphics::points(r$mean, place, pch = 19, col = background_colour)
   best <- match(x$best, keep)
   mark_chosen(r$mean[best], place[best])
+}
+
+# Columns of a table, short names above each other, and nothing where a parameter has its default.
+in_columns <- function(text) {
+  text[] <- lapply(text, function(value) ifelse(value == "default", "", value))
+  stats::setNames(text, sub("_", "_\n", names(text)))
+}
+
+# The parameters of each row that are not left to their defaults in a line of text; words speak for
+# themselves, numbers have a name.
+given_text <- function(text) {
+  word <- lapply(text, function(value) !is.na(value) & grepl("^[a-z]+$", value))
+  said <- Map(function(name, value, word) ifelse(word, value, paste(name, "=", value)),
+              names(text), text, word)
+  given <- vapply(text, function(value) value != "default", logical(nrow(text)))
+  rows <- lapply(seq_len(nrow(text)), function(i)
+    vapply(said, `[`, "", i)[matrix(given, nrow(text))[i, ]])
+  vapply(rows, function(row) if (length(row)) paste(row, collapse = ", ") else "defaults", "")
 }
 
 # Opens the page with a left margin for a table of `text` in `n` rows, and says how wide its columns
@@ -107,9 +128,11 @@ open_table <- function(text, n) {
   page <- graphics::par("fin")
   inches <- vapply(names(text), function(name)
     max(graphics::strwidth(c(name, as.character(text[[name]])), "inches")) + 0.12, 0)
-  cex <- min(0.9, 0.6 * page[1] / sum(inches), graphics::par("pin")[2] / (n + 1) / 0.17)
+  lines <- 1 + max(lengths(gregexpr("\n", unlist(text), fixed = TRUE)) *
+                     grepl("\n", unlist(text), fixed = TRUE))
+  cex <- min(0.9, 0.6 * page[1] / sum(inches), graphics::par("pin")[2] / (n + 1) / 0.17 / lines)
   graphics::par(mar = c(3.2, (sum(inches) * cex + 0.1) / graphics::par("csi"), 1.6, 0.5))
-  list(inches = inches * cex, cex = cex)
+  list(text = text, inches = inches * cex, cex = cex)
 }
 
 tried_range <- function(r) range(r$mean, r$mean - r$se, r$mean + r$se, na.rm = TRUE)

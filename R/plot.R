@@ -14,10 +14,10 @@
 #' @param what `"atoms"` (default): what the method has learnt in the space of the features, as
 #'   images or as curves, target atoms first and framed. These are atoms, signatures
 #'   (`"signatures"` is a synonym), the target and its scales ([em_dd()]), weights of a linear
-#'   classifier (`"weights"` is a synonym), or the instances that [miles()] selected, largest
-#'   weights first. `"objective"`: the objective by iteration, for all starts. `"scores"`: the
-#'   scores of all bags of `new_data` by label, with the threshold. `"bag"`: the instances of one
-#'   bag with their scores, highest first.
+#'   classifier (`"weights"` is a synonym), or, largest weights first, the instances that [miles()]
+#'   selected and the support vectors of [mi_svm()] with another kernel. `"objective"`: the
+#'   objective by iteration, for all starts. `"scores"`: the scores of all bags of `new_data` by
+#'   label, with the threshold. `"bag"`: the instances of one bag with their scores, highest first.
 #' @param new_data [bags()], for `"scores"` and `"bag"`, which need them: a fit keeps no training
 #'   data.
 #' @param bag number or id, default 1, for `"bag"`: which bag of `new_data`.
@@ -54,33 +54,47 @@ plot_atoms <- function(x, call = rlang::caller_env()) {
   if (!is.null(x$image_dim)) {
     plain <- shown$group %in% c("background", "scale") & !inherits(x, c("miles", "dmil"))
     return(picture_page(shown$values, x$image_dim, shown$name,
-                        ifelse(plain, "grey70", shown$colour), shown$group, shown$limits))
+                        ifelse(plain, "grey70", shown$colour), shown$group, shown$limits,
+                        shown$main))
   }
   curve_page(curve_panels(shown), feature_axis(x$features, x$axis, x$n_features), shown$ylab,
-             share = !"scale" %in% shown$group)
+             shown$main, share = !"scale" %in% shown$group)
 }
 
 # What a method has learnt, for plots: `values` (features x parts); the `name`, `colour` and
-# `group` (parts drawn together) of each part; and the `limits` of pictures, see picture_page().
+# `group` (parts drawn together) of each part; the `limits` of pictures, see picture_page(); and the
+# title, `main`.
 learned_parts <- function(x, call = rlang::caller_env()) {
+  if (inherits(x, "miles"))
+    return(weighted_instances(x$instances, x$weights, x$selected,
+                              "Instances that were kept: number and weight"))
+  if (inherits(x, "mi_svm") && !is.null(x$model$support))
+    return(weighted_instances(x$model$support, x$model$alpha, rank(-abs(x$model$alpha), ties.method = "first"),
+                              "Support vectors: rank and weight"))
   atoms <- learned_matrix(x, call)
   role <- atom_roles(x, atoms)
-  if (inherits(x, "miles")) {
-    first <- utils::head(order(-abs(x$weights)), 24)
-    atoms <- atoms[first, , drop = FALSE]
-    role <- role[first]
-  }
   # A single scale for all features is a number, not a picture.
   if (inherits(x, c("diverse_density", "em_dd")) && !is.unsorted(-range(atoms["scale", ]))) {
     atoms <- atoms["target", , drop = FALSE]
     role <- "target"
   }
   signed <- inherits(x, c("mi_ace", "sil", "mi_svm", "mmdl"))
-  group <- if (inherits(x, "miles")) ifelse(role == "target", "weight > 0", "weight < 0") else role
-  list(values = t(atoms), name = part_names(x, rownames(atoms)), group = group,
+  list(values = t(atoms), name = part_names(rownames(atoms)), group = role,
        colour = unname(c(target = target_colour, background = background_colour)[
          ifelse(role %in% c("background", "scale"), "background", "target")]),
        limits = if (signed) "zero" else "own", ylab = if (signed) "weight" else "")
+}
+
+# The 24 columns of `instances` with the largest weights, those that speak for a target first.
+weighted_instances <- function(instances, weight, number, main) {
+  first <- utils::head(order(-abs(weight)), 24)
+  first <- first[order(-sign(weight[first]))]
+  positive <- weight[first] > 0
+  list(values = unname(instances[, first, drop = FALSE]),
+       name = sprintf("%.0f: %+.2g", number[first], weight[first]),
+       group = ifelse(positive, "weight > 0", "weight < 0"),
+       colour = ifelse(positive, target_colour, background_colour), limits = "own", ylab = "",
+       main = main)
 }
 
 learned_matrix <- function(x, call) {
@@ -92,13 +106,8 @@ learned_matrix <- function(x, call) {
             call = call)
 }
 
-# "target1" becomes "target 1"; an instance that MILES selected is named by its weight.
-part_names <- function(x, name) {
-  if (inherits(x, "miles"))
-    return(sprintf("%s: %+.2g", sub("instance", "", name), x$weights[match(name, sprintf(
-      "instance%d", x$selected))]))
-  sub("([a-z])([0-9])", "\\1 \\2", name)
-}
+# "target1" is written "target 1".
+part_names <- function(name) sub("([a-z])([0-9])", "\\1 \\2", name)
 
 # Up to six curves of a kind share a panel with a legend; seven to thirty have a panel each; more
 # share one panel again.
@@ -120,11 +129,13 @@ curve_panels <- function(shown) {
 
 panel_title <- function(name, group) {
   if (length(name) == 1) return(name)
-  switch(group, target = , background = paste(group, "atoms"),
-         `weight > 0` = , `weight < 0` = paste("instances of", group), group)
+  word <- unique(sub(" [0-9]+$", "", name))
+  if (startsWith(group, "weight")) paste("instances of", group)
+  else if (identical(word, group)) paste(group, "atoms")
+  else if (length(word) == 1) paste0(word, "s") else group
 }
 
-# The objective by start and iteration.
+# The objective by start and iteration, and which of the starts are the `best` one.
 objective_path <- function(x, call = rlang::caller_env(2)) {
   if (is.null(x$starts))
     stop_fumi("`what` must not be \"objective\" for a model of class ", class(x)[1],
@@ -133,17 +144,24 @@ objective_path <- function(x, call = rlang::caller_env(2)) {
   if (is.null(path))
     stop_fumi("`x` must have at least one iteration to plot its objective.", class = "no_data",
               call = call)
+  last <- x$objective
+  if (is.data.frame(last)) last <- last$objective[nrow(last)]
+  ends <- tapply(path$objective, path$start, function(v) v[length(v)])
+  best <- if (is.null(last)) 1 else which.min(abs(ends - last))
+  path$best <- path$start == names(ends)[best]
   path
 }
 
 plot_objective <- function(x) {
   path <- objective_path(x)
-  best <- if (is.data.frame(x$objective)) x$objective else path
+  best <- path[path$best, ]
   old <- graphics::par(mar = c(3.2, 4.5, 1.8, 0.5), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   graphics::plot(range(path$iteration), range(path$objective), type = "n", xlab = "iteration",
                  ylab = "", las = 1, bty = "l", main = "Objective by iteration", font.main = 1,
-                 cex.main = 1)
+                 cex.main = 1, xaxt = "n")
+  whole <- unique(round(pretty(range(path$iteration))))
+  graphics::axis(1, whole)
   for (part in split(path, path$start))
     graphics::lines(part$iteration, part$objective, col = "grey75")
   graphics::lines(best$iteration, best$objective, type = if (nrow(best) < 2) "p" else "l", lwd = 2,
@@ -184,13 +202,15 @@ check_plotted_bags <- function(new_data, call) {
               describe(new_data), ".", class = "no_data", call = call)
 }
 
+# Bars from the threshold: those above it rise, all others fall.
 plot_instance_scores <- function(shown, colour) {
   cut <- if (is.finite(shown$cut)) shown$cut
+  from <- if (is.null(cut)) 0 else cut
   old <- graphics::par(mar = c(3.2, 4, 1.8, 0.5), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
-  graphics::barplot(shown$score, names.arg = shown$rank, col = colour, border = NA, las = 1,
+  graphics::barplot(shown$score - from, names.arg = shown$rank, col = colour, border = NA, las = 1,
                     xlab = "instance", main = shown$title, font.main = 1, cex.main = 1,
-                    ylim = range(0, shown$score, cut))
+                    offset = from, ylim = range(from, shown$score))
   graphics::mtext("score", 2, 2.9)
   graphics::abline(h = cut, lty = 2, col = "grey30")
 }

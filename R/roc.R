@@ -243,7 +243,8 @@ curve_key <- function(curves, labels, areas, points, col, call = rlang::caller_e
   if (!is.character(labels) || length(labels) != length(curves))
     stop_fumi("`labels` must be one name for each of the ", length(curves), " curves, not ",
               describe(labels), ".", class = "dimension", call = call)
-  text <- c(paste0(wrap(labels), ifelse(labels == "", "", ", "), areas), wrap(points$label))
+  text <- c(paste0(in_lines(labels, 25), ifelse(labels == "", "", ", "), areas),
+            in_lines(points$label, 25))
   n <- length(curves)
   m <- nrow(points)
   if (is.null(col)) col <- okabe_ito
@@ -253,8 +254,9 @@ curve_key <- function(curves, labels, areas, points, col, call = rlang::caller_e
        fpr = c(rep(NA, n), points$fpr), tpr = c(rep(NA, n), points$tpr))
 }
 
-wrap <- function(text) {
-  vapply(strwrap(as.character(text), width = 25, simplify = FALSE), paste, "", collapse = "\n")
+in_lines <- function(text, width) {
+  as.character(unlist(Map(function(text, width) paste(strwrap(text, width), collapse = "\n"),
+                          as.character(text), width, USE.NAMES = FALSE)))
 }
 
 # Okabe and Ito's colours, without the yellow, which is hard to see on white.
@@ -277,7 +279,8 @@ key_place <- function(key, curves, frame, main) {
   cex <- min(1, 0.65 * room / need)
   if (cex >= 0.6 && corner_is_free(key, curves, frame, cex * need / room))
     return(list(cex = cex, inside = TRUE))
-  cex <- min(1, graphics::par("fin")[1] / 2 / need[1], room[2] / need[2])
+  largest <- if (length(key$text) > 6) 0.85 else 1
+  cex <- min(largest, graphics::par("fin")[1] / 2 / need[1], room[2] / need[2])
   csi <- graphics::par("csi")
   margin <- min(need[1] * cex + 0.1, graphics::par("fin")[1] / 2)
   graphics::par(mar = replace(plain, 4, margin / csi))

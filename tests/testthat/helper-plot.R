@@ -1,5 +1,5 @@
-# Runs code on a device that draws nowhere; gives the pictures (as colours), texts, labels of axes and calls
-# of its last page, the graphical parameters that were not put back, and what the code returned.
+# Runs code on a device that draws nowhere; gives the pictures (as colours), texts, labels of axes, calls of
+# axes and of all of its last page, the graphical parameters that were not put back, and what the code returned.
 drawn <- function(code) {
   pdf(NULL)
   on.exit(dev.off())
@@ -17,6 +17,6 @@ drawn <- function(code) {
   coordinates <- c("usr", "xaxp", "yaxp", "xlog", "ylog")
   changed <- !mapply(identical, par_before, par_after) & !names(par_before) %in% coordinates
   list(pictures = lapply(arg("C_raster", 2), as.matrix), n_pictures = sum(name == "C_raster"),
-       text = text[nzchar(text)], labels = label[nzchar(label)], calls = name, left_changed = names(par_before)[changed],
+       text = text[nzchar(text)], axes = calls[name == "C_axis"], all = calls, labels = label[nzchar(label)], calls = name, left_changed = names(par_before)[changed],
        returned = returned)
 }

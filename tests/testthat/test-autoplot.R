@@ -70,8 +70,9 @@ test_that("every method has its picture", {
       expect_silent(built(ggplot2::autoplot(fit, "bag", new_data = b, bag = 2)))
     }
   }
-  expect_error(ggplot2::autoplot(mi_svm(b, kernel = "rbfdot")), "`x`",
-               class = "fumi_error_no_meaning")
+  expect_error(ggplot2::autoplot(dmil(b, kernel = "rbf")), "`x`", class = "fumi_error_no_meaning")
+  several <- ggplot2::autoplot(mi_svm(b, kernel = "rbf"))
+  expect_identical(panels(several), length(unique(several$data$instance)))
 })
 
 test_that("names of features are on the axis", {

@@ -20,7 +20,7 @@ test_that("panels share their axes", {
   expect_identical(sum(own$calls == "C_axis"), 3L)
 })
 
-test_that("a legend has a corner of its own, or room above the curves", {
+test_that("a legend has a corner of its own, or the title is the legend", {
   expect_identical(free_corner(1, 1, c(0, 1), c(0, 1), c(.4, .4)), "topleft")
   x <- c(0, 0, 1, 1)
   expect_null(free_corner(x, c(0, 1, 0, 1), c(0, 1), c(0, 1), c(.4, .4)))
@@ -29,11 +29,13 @@ test_that("a legend has a corner of its own, or room above the curves", {
     free <- key_room(list(list(x = cbind(c(1, 0, 0)), key = c("a", "b"))), numbers(3))
     expect_identical(free, list(ylim = c(0, 1), corner = "topright"))
     full <- key_room(list(list(x = cbind(c(1, 0, 1), 0), key = c("a", "b"))), numbers(3))
-    expect_identical(full$corner, "topright")
-    expect_gt(full$ylim[2], 1)
+    expect_identical(full, list(ylim = c(0, 1), corner = NULL))
   })
   page <- drawn(curve_page(list(panel(40, 4, key = letters[1:4])), numbers(40)))
-  expect_true(all(letters[1:4] %in% page$text))
+  expect_true(all(c("curves:", letters[1:4]) %in% page$text))
+  small <- drawn(curve_page(rep(list(panel(40, 4, key = paste("atom", 1:4))), 6), numbers(40)))
+  expect_identical(sum(small$text == "curves:"), 6L)
+  expect_true(all(1:4 %in% small$text))
 })
 
 test_that("numbers in names are an axis with their unit", {
@@ -63,6 +65,9 @@ test_that("up to twelve names are written, and an axis that was given comes firs
     plot.new()
     expect_true(turned_names(feature_axis(c("magnesium", "b"), NULL, 2), 1)$turn)
     expect_false(turned_names(feature_axis(c("a", "b"), NULL, 2), 5)$turn)
+    wide <- turned_names(feature_axis(c("blood pressure", "age"), NULL, 2), 5)
+    expect_identical(wide$names, c("blood\npressure", "age"))
+    expect_gt(wide$over, 0.5)
   })
 })
 

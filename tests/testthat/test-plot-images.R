@@ -44,6 +44,13 @@ test_that("pictures fill the page, each group on rows of its own", {
   }
 })
 
+test_that("two groups of one picture each stand beside each other on a wide page", {
+  place <- function(page) drawn(picture_places(page, c(16, 16), c("target", "scale"), rep("", 2), NULL,
+                                               FALSE, FALSE))$returned$value
+  expect_identical(length(unique(place(c(5.5, 3.6))$y)), 1L)
+  expect_identical(length(unique(place(c(3, 6))$x)), 1L)
+})
+
 test_that("titles are above pictures, or at the left of rows, as large as fits", {
   page <- drawn(picture_page(matrix(1:16, 4), c(2, 2), paste("target", 1:4), main = "all"))
   expect_identical(page$text[1:5], c(paste("target", 1:4), "all"))

@@ -16,13 +16,13 @@ test_that("scores of bags are drawn by label, with the threshold and the counts 
   expect_identical(page$returned, list(value = s$fit, visible = FALSE))
   expect_identical(page$left_changed, character())
   expect_match(page$text, paste0("threshold ", format(cut, digits = 3)), fixed = TRUE, all = FALSE)
-  expect_true(all(paste(c(above(FALSE), above(TRUE)), "of 6 above") %in% page$text))
+  rows <- Filter(function(args) identical(args[[2]], 2), page$axes)
+  expect_identical(rows[[length(rows)]][[4]], paste0(0:1, "\n", c(above(FALSE), above(TRUE)), " of 6 above"))
 })
 
 test_that("one label, one bag, and a pooling without a threshold are drawn", {
   s <- scored_fit()
-  expect_true("1 of 1 above" %in% drawn(plot(s$fit, "scores", new_data = s$b[1]))$text ||
-                "0 of 1 above" %in% drawn(plot(s$fit, "scores", new_data = s$b[1]))$text)
+  expect_match(rows_of_scores(bag_scores(s$fit, s$b[1])), "^1\n[01] of 1 above$")
   page <- drawn(plot(s$fit, "scores", new_data = s$b, pool = "mean"))
   expect_true("Scores of bags by label" %in% page$text)
 })
@@ -31,6 +31,7 @@ test_that("ratios over orders of magnitude are on a logarithmic axis, others are
   expect_true(is_ratio(c(1, 2, 30)))
   expect_false(is_ratio(c(1, 2, 3)))
   expect_false(is_ratio(c(-1, 2, 30)))
+  expect_false(is_ratio(c(0.01, 0.9)))
 })
 
 test_that("points of like scores are beside each other, within their row", {

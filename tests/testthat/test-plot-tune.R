@@ -29,7 +29,7 @@ test_that("of two parameters, one has a line for each value", {
 test_that("other grids are a table with one row per configuration, at most thirty", {
   tune <- tuned(expand.grid(n_target = 1:2, n_background = c(3, 6), lambda = c(.001, .01)))
   page <- drawn(plot(tune))
-  expect_true(all(c("n_target", "n_background", "lambda", "0.001") %in% page$text))
+  expect_true(all(c("n_\ntarget", "n_\nbackground", "lambda", "0.001") %in% page$text))
   expect_true("AUC of held-out bags" %in% page$labels)
   part <- tuned(data.frame(a = c(1, 1, 2), b = c(1, 2, 2)))
   expect_null(tried_parameters(part)$x)
@@ -37,6 +37,17 @@ test_that("other grids are a table with one row per configuration, at most thirt
   expect_identical(sum(many$text == "a"), 1L)
   expect_lte(length(many$text), 3 * 31)
   expect_identical(many$left_changed, character())
+})
+
+test_that("more parameters than a table has room for are lines of text, without defaults", {
+  grid <- data.frame(noise = c("white", "background", NA), lambda = c(0.1, 0.2, 0.3))
+  said <- given_text(as.data.frame(lapply(grid, value_text)))
+  expect_identical(said, c("white, lambda = 0.1", "background, lambda = 0.2", "lambda = 0.3"))
+  expect_identical(given_text(data.frame(a = "default")), "defaults")
+  wide <- expand.grid(c(rep(list(c("background", "white")), 2), list(n_background_atoms = c(0.001, NA))))
+  wide <- cbind(wide, stats::setNames(rep(list(runif(8)), 8), paste0("a_long_parameter", 1:8)))
+  page <- drawn(plot(tuned(wide)))
+  expect_true("parameters" %in% page$text)
 })
 
 test_that("a grid of one row, lists and functions are drawn", {

@@ -53,7 +53,7 @@ test_that("atoms of vectors are curves, for one feature too", {
 
 test_that("more than six curves have a panel each, more than thirty share one", {
   part <- function(n) list(values = matrix(1, 5, n), name = paste("atom", seq_len(n)),
-                           group = rep("target", n), colour = rep(target_colour, n))
+                           group = rep("target", n), colour = rep(target_colour, n), main = NULL)
   expect_length(curve_panels(part(6)), 1)
   expect_identical(curve_panels(part(6))[[1]]$key, paste("atom", 1:6))
   expect_length(curve_panels(part(7)), 7)
@@ -96,8 +96,24 @@ test_that("a single scale for all features is no panel, and scales have an axis 
   expect_identical(sum(each$calls == "C_axis"), 3L)
 })
 
+test_that("kept instances and support vectors are shown with their weights, positive ones first", {
+  for (b in list(images(12), vectors(20))) {
+    kernel <- mi_svm(b, kernel = "rbf")
+    shown <- learned_parts(kernel)
+    weight <- as.numeric(sub(".*: ", "", shown$name))
+    expect_false(is.unsorted(-sign(weight)))
+    expect_identical(anyDuplicated(shown$name), 0L)
+    expect_identical(shown$group == "weight > 0", weight > 0)
+    page <- drawn(plot(kernel))
+    expect_true("Support vectors: rank and weight" %in% page$text)
+    expect_clean(page, kernel)
+    kept <- learned_parts(miles(b))
+    expect_false(is.unsorted(kept$group == "weight < 0"))
+  }
+})
+
 test_that("a kernel without weights says what to plot instead", {
-  fit <- mi_svm(vectors(), kernel = "rbfdot")
+  fit <- dmil(vectors(), kernel = "rbf")
   error <- expect_error(drawn(plot(fit)), "`plot(x, \"scores\"", fixed = TRUE,
                         class = "fumi_error_no_meaning")
   expect_identical(deparse(as.list(conditionCall(error))[[1]]), "plot")
@@ -133,6 +149,20 @@ test_that("a fit without an iteration has no objective to draw", {
   expect_error(drawn(plot(fit, "objective")), "`x`", class = "fumi_error_no_data")
 })
 
+test_that("the best start is over the others, and iterations are whole numbers", {
+  set.seed(1)
+  fit <- em_dd(vectors(20), n_start = 4)
+  path <- objective_path(fit)
+  best <- unique(path$start[path$best])
+  expect_length(best, 1)
+  ends <- vapply(fit$starts, function(s) s$objective[nrow(s)], 0)
+  expect_identical(best, which.min(abs(ends - fit$objective)))
+  axes <- Filter(function(args) identical(args[[2]], 1), drawn(plot(fit, "objective"))$axes)
+  at <- axes[[length(axes)]][[3]]
+  expect_identical(at, round(at))
+  expect_identical(unique(objective_path(mi_svm(vectors()))$best), TRUE)
+})
+
 # ---- one bag -----------------------------------------------------------------
 
 test_that("a bag is shown by number or id, its instances by falling score", {
@@ -157,6 +187,14 @@ test_that("a bag of vectors is bars, and a bag may have one instance", {
   expect_clean(page, fit)
   single <- bags(as.matrix(images()), 1:24, rep(1:0, each = 12), image_dim = c(4, 5))
   expect_identical(drawn(plot(fit_to(single), "bag", new_data = single, bag = 24))$n_pictures, 1L)
+})
+
+test_that("bars rise from the threshold, and fall from it", {
+  scores <- list(score = c(-1, -3), cut = -2, rank = 1:2, title = "")
+  bars <- function(shown) Filter(function(args) is.list(args[[1]]) && args[[1]]$name == "C_rect",
+                                 drawn(plot_instance_scores(shown, 1))$all)[[1]]
+  expect_identical(unname(unlist(bars(scores)[c(3, 5)])), c(-2, -2, -1, -3))
+  expect_identical(unname(unlist(bars(replace(scores, "cut", Inf))[c(3, 5)])), c(0, 0, -1, -3))
 })
 
 test_that("arguments for predict() go through", {
