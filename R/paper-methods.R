@@ -24,10 +24,17 @@ paper_methods <- function(name) {
   chosen <- lapply(names(tuned), function(method)
     setting(method, "tuned", tuned[[method]]$fitter, tuned[[method]]$parameters,
             pin = protocol$seed == 2016))
-  if (name == "usps") return(c(list(own), unlist(lapply(chosen, with_average), recursive = FALSE)))
+  if (name == "usps") return(c(list(own), unlist(lapply(chosen, with_average), recursive = FALSE),
+                               list(fresh_digits())))
   all <- c(list(own), chosen)
   if (protocol$seed == 2016) all <- lapply(all, with_subace)
   if (endsWith(name, "person")) all else c(all, list(background_only))
+}
+
+# The candidate of the fresh digits, whose parameters were chosen on draws of their own.
+fresh_digits <- function() {
+  chosen <- stored("tuned.rds")$usps_fresh[["DL-FUMI, centred"]]
+  setting("DL-FUMI, centred", "chosen", chosen$fitter, chosen$parameters)
 }
 
 # The control of detectors with atoms: how far an instance is from the background, without any.
