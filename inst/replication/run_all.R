@@ -237,8 +237,9 @@ run_experiment <- function(name) {
   result <- fumi:::compact_experiment(paper_experiment(
     name, run_settings(name, intersect(known, asked)), runs = runs, seed = used,
     data = data_of(name), dir = file.path(dir, "run", paste(name, used))))
-  result$command <- paste0("Rscript run_all.R ", if (used != paper_protocol(name)$seed)
-    paste0("--seed=", used, " "), "run ", name)
+  changed <- c(if (used != paper_protocol(name)$seed) paste0("--seed=", used),
+               if (!identical(runs, 10)) paste0("--runs=", option("runs")))
+  result$command <- paste(c("Rscript run_all.R", changed, "run", name), collapse = " ")
   file <- file.path(store, fumi:::result_file(name, used))
   if (file.exists(file)) result <- beside(result, readRDS(file))
   saveRDS(result, file, compress = "xz")
