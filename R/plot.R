@@ -69,7 +69,8 @@ learned_parts <- function(x, call = rlang::caller_env()) {
     return(weighted_instances(x$instances, x$weights, x$selected,
                               "Instances that were kept: number and weight"))
   if (inherits(x, "mi_svm") && !is.null(x$model$support))
-    return(weighted_instances(x$model$support, x$model$alpha, rank(-abs(x$model$alpha), ties.method = "first"),
+    return(weighted_instances(x$model$support, x$model$alpha,
+                              rank(-abs(x$model$alpha), ties.method = "first"),
                               "Support vectors: rank and weight"))
   atoms <- learned_matrix(x, call)
   role <- atom_roles(x, atoms)
