@@ -5,8 +5,8 @@
 plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   said <- bag_scores(x, new_data, ..., call = call)
   label <- rows_of_scores(said)
-  old <- graphics::par(mar = c(3.2, max(2, 1 + 0.5 * max(nchar(unlist(strsplit(label, "\n"))))), 1.8,
-                               0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
+  left <- max(2, 1 + 0.5 * max(nchar(unlist(strsplit(label, "\n")))))
+  old <- graphics::par(mar = c(3.2, left, 1.8, 0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   log <- if (is_ratio(said$score)) "x" else ""
   cut <- attr(said, "threshold")
