@@ -94,7 +94,7 @@ test_that("where only points are known, targets are counted and pixels are not",
   expect_equal(paper_table(compact_experiment(e)), table)
   local_reproducible_output(width = 80)
   shown <- capture.output(print(paper_protocol("hyper_muufl_points")))
-  expect_match(paste(shown, collapse = ""), "pixels within 3 of points, half")
+  expect_match(paste(trimws(shown), collapse = " "), "pixels within 3 of points, half")
   expect_lte(max(nchar(shown)), 80)
   protocol <- paper_protocol("hyper_hydice_points", n_negative = 5)
   source <- scene_source(protocol, scene)
