@@ -14,9 +14,10 @@
 #' unless they carry the bags' ids as names.
 #'
 #' @section Truth:
-#' A column named `truth` of a data frame holds the labels of the instances, as in the data frame
-#' that `as.data.frame()` makes of bags: it is taken as `truth` and never as a feature, whether
-#' the data come as a data frame, by a formula (also by its `.`), or from a file. So
+#' A column named `truth` holds the labels of the instances, as in the data frame that
+#' `as.data.frame()` makes of bags: it is taken as `truth` and never as a feature, whether the data
+#' come as a data frame, a matrix, a list of either, by a formula (also by its `.`), or from a
+#' file. So
 #' `bags(as.data.frame(b), "bag", "label")` gives `b` again. There are two exceptions: a formula
 #' that names `truth` on its right side makes it a feature, and `truth = ` something else leaves
 #' the column out. `predict()` ignores it. Columns that a model has added, such as `.score` and
@@ -160,8 +161,9 @@ bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, imag
               class = "type")
   if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
   action <- check_na_action(na.action)
-  new_bags(as_columns(x, "x", missing_ok = action != "fail"), bag, label, positive, truth,
-           image_dim, action, axis = axis)
+  if (is.null(truth)) truth <- truth_column(x)
+  new_bags(as_columns(without_truth(x), "x", missing_ok = action != "fail"), bag, label, positive,
+           truth, image_dim, action, axis = axis)
 }
 
 #' @rdname bags
@@ -198,7 +200,8 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
     stop_fumi("`bag` must give each element of the list an id of its own, but ",
               describe(bag[duplicated(bag)][1]), " is there twice.")
   action <- check_na_action(na.action)
-  columns <- stack_columns(x, missing_ok = action != "fail")
+  if (is.null(truth)) truth <- lapply(x, truth_column)
+  columns <- stack_columns(lapply(x, without_truth), missing_ok = action != "fail")
   if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
   if (length(label) == length(x) && is.null(names(label))) names(label) <- bag
@@ -361,10 +364,11 @@ check_bag <- function(bag, n, call, n_features = NULL) {
               enumerate(setdiff(levels(bag), levels(droplevels(bag)))), ".",
               class = "empty_bag", call = call)
   name <- value_names(bag)
-  if (is.object(bag) && length(unique(name)) < length(unique(bag)))
-    stop_fumi("`bag` must differ as text where it differs, but ids of class ", class(bag)[1],
-              " do not: `as.character()` ",
-              "or `format()` makes text of them.", class = "type", call = call)
+  if (length(unique(name)) < length(unique(bag)))
+    stop_fumi("`bag` must differ as text where it differs, but ",
+              if (is.object(bag)) paste("ids of class", class(bag)[1]) else "these numbers",
+              " do not: `as.character()` or `format(digits = )` makes text of them.",
+              class = "type", call = call)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
 }
@@ -458,6 +462,17 @@ check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
 
 # ---- columns of a data frame -------------------------------------------------
 
+# The column `truth` of a matrix or data frame, NULL if there is none.
+truth_column <- function(x) {
+  if (length(dim(x)) != 2 || !"truth" %in% colnames(x)) return(NULL)
+  if (is.data.frame(x)) x[["truth"]] else as.vector(x[, "truth"])
+}
+
+without_truth <- function(x) {
+  if (length(dim(x)) != 2 || !"truth" %in% colnames(x)) return(x)
+  x[, colnames(x) != "truth", drop = FALSE]
+}
+
 # The name of the column that `value` names, or NULL when it is no name.
 column_name <- function(x, value, name, call = rlang::caller_env()) {
   if (missing(value))
@@ -501,9 +516,10 @@ said_by_models <- function(x, named, call = rlang::caller_env()) {
 
 check_both_labels <- function(b, call = rlang::caller_env()) {
   if (any(b$label) && !all(b$label)) return(invisible(b))
-  stop_fumi("`label` must have at least one positive and one negative bag, but all ",
-            length(b$label), " are ", if (any(b$label)) "positive" else "negative", ".",
-            class = "label", call = call)
+  stop_fumi("`label` must have at least one positive and one negative bag, but ",
+            if (!length(b$label)) "there is no bag"
+            else paste0("all ", length(b$label), " are ", if (any(b$label)) "positive" else "negative"),
+            ".", class = "label", call = call)
 }
 
 # A vector or matrix with one entry or column per instance, back in the user's order.

@@ -27,9 +27,9 @@
 #'   makes the features of a window: it gets the window, a matrix with one row per point and one
 #'   column per channel, and returns as many numbers for each.
 #' @param positive,na.action as in [bags()].
-#' @param truth `NULL` (default: not known), or `TRUE` for each point in time that is part of a
-#'   target, in the shape of a channel of `x`. A window that holds such a point is a target. It is
-#'   kept for evaluation only.
+#' @param truth `NULL` (default: the column `truth` of `x`, if there is one), or `TRUE` for each
+#'   point in time that is part of a target, in the shape of a channel of `x`. A window that holds
+#'   such a point is a target. It is kept for evaluation only.
 #' @param ... nothing: an unknown argument is an error.
 #' @return With `label`: [bags()], windows in the order of time. Without: a list with one matrix per
 #'   recording, one row per window, as `predict()` takes it for new data.
@@ -72,6 +72,10 @@ windows_to_bags <- function(x, window, step = window, label = NULL, recording = 
     truth <- column_or_value(x, column$truth, truth)
     x <- x[setdiff(names(x), unlist(column))]
   }
+  whole <- is.data.frame(x) || !is.list(x)
+  known <- if (whole) truth_column(x) else lapply(x, truth_column)
+  if (is.null(truth) && length(unlist(known))) truth <- known
+  x <- if (whole) without_truth(x) else lapply(x, without_truth)
   signals <- as_recordings(x, recording)
   starts <- lapply(signals$of, function(signal) window_starts(nrow(signal), window, step))
   check_long_enough(starts, window)
@@ -167,6 +171,8 @@ by_recording <- function(values, signals, name, call = rlang::caller_env()) {
   }
   if (!identical(unname(lengths(values)), unname(vapply(signals$of, nrow, 1L))))
     stop_fumi("`", name, "` must have one value per point of `x`.", call = call)
+  if (!all(unlist(values) %in% c(TRUE, FALSE)))
+    stop_fumi("`", name, "` must be TRUE or FALSE for each point.", call = call)
   lapply(values, as.logical)
 }
 
