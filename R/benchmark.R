@@ -62,8 +62,9 @@
 #' @return A list of class `mil_benchmark`:
 #'   \item{results}{one row per method, best first: `method`, `auc`, the mean over held-out folds,
 #'     its interval `low` to `high` and standard error `se`, `fold_sd`, the standard deviation of
-#'     the AUCs of folds, `accuracy` of the classes that the fits assign, `seconds` of training,
-#'     and `error`, why a method that failed has no numbers}
+#'     the AUCs of folds, `accuracy` of the classes that the fits assign, by thresholds from their
+#'     own training bags unless a method is given `calibrate = 5`, `seconds` of training, and
+#'     `error`, why a method that failed has no numbers}
 #'   \item{tests}{one row per pair: the methods, the `difference` of their AUCs, its standard error
 #'     `se`, `p` and `p_adjusted`}
 #'   \item{scores}{one row per method, repeat and held-out bag: `method`, `bag`, `run`, `fold`,

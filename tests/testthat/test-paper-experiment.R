@@ -140,7 +140,8 @@ test_that("runs are a number of them or their numbers, methods all that are know
 
 test_that("an interrupt keeps the tasks that are done, and is an error if there are none", {
   n <- 0
-  stopped <- function(b, ...) if ((n <<- n + 1) > 1) list(stop_reason = "interrupt")
+  cut <- structure(list(stop_reason = "interrupt"), class = "mil_model")
+  stopped <- function(b, ...) if ((n <<- n + 1) > 1) cut
                               else sil(b, ...)
   setting <- list(list(method = "SIL", setting = "stopped", fitter = stopped))
   run <- function() paper_experiment("olivetti_eyeglasses", setting, runs = 2, n_negative = 5)
