@@ -58,7 +58,7 @@
 #' @param kpar list, default empty: parameters for a kernel given by its name, such as `list(sigma
 #'   = 2)` for `"rbf"`, \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab and of
 #'   [miles()]. By default \eqn{1/\sigma} is the median squared distance of the (normalised)
-#'   training instances for `"rbf"`; try a third and three times that. For the others, kernlab\'s
+#'   training instances for `"rbf"`; try a third and three times that. For the others, kernlab's
 #'   defaults hold.
 #' @param cost number > 0, default 10: \eqn{C}, the weight of the loss; try 1 to 100.
 #' @param class_weights \eqn{c_i}: `"none"` (default), `"balanced"`, or two positive numbers, for
