@@ -14,10 +14,11 @@ check_bag <- function(bag, n, call, n_features = NULL) {
               enumerate(setdiff(levels(bag), levels(droplevels(bag)))), ".",
               class = "empty_bag", call = call)
   name <- value_names(bag)
-  if (is.object(bag) && length(unique(name)) < length(unique(bag)))
-    stop_fumi("`bag` must have ids that differ as text, but those of class ", class(bag)[1],
-              " do not: convert them with `as.character()` or `format()`.", class = "type",
-              call = call)
+  if (length(unique(name)) < length(unique(bag)))
+    stop_fumi("`bag` must have ids that differ as text, but ",
+              if (is.object(bag)) paste("those of class", class(bag)[1]) else "these numbers",
+              " do not: convert them with `as.character()` or `format(digits = )`.",
+              class = "type", call = call)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)
 }
@@ -102,7 +103,8 @@ check_truth <- function(truth, classes, bag, y, call) {
 
 check_both_labels <- function(b, call = rlang::caller_env()) {
   if (any(b$label) && !all(b$label)) return(invisible(b))
-  stop_fumi("`label` must have at least one positive and one negative bag, but all ",
-            length(b$label), " are ", if (any(b$label)) "positive" else "negative", ".",
+  found <- if (!length(b$label)) "there is no bag"
+           else paste0("all ", length(b$label), " are ", if (any(b$label)) "positive" else "negative")
+  stop_fumi("`label` must have at least one positive and one negative bag, but ", found, ".",
             class = "label", call = call)
 }

@@ -13,9 +13,10 @@
 #' bags.
 #'
 #' @section Truth:
-#' A data-frame column named `truth` holds the labels of the instances, as in the data frames that
+#' A column named `truth` holds the labels of the instances, as in the data frames that
 #' `as.data.frame()` makes from bags. It is used as `truth` and never as a feature, whether the
-#' data come as a data frame, through a formula (also through its `.`), or from a file. So
+#' data come as a data frame, a matrix or a list of either, through a formula (also through its
+#' `.`), or from a file. So
 #' `bags(as.data.frame(b), "bag", "label")` gives `b` again. There are two exceptions: a formula
 #' that names `truth` on its right-hand side makes it a feature, and setting the argument `truth`
 #' to something else leaves the column out. `predict()` ignores it. Columns that a model has added,
@@ -154,8 +155,9 @@ bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, imag
               class = "type")
   if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
   action <- check_na_action(na.action)
-  new_bags(as_columns(x, "x", missing_ok = action != "fail"), bag, label, positive, truth,
-           image_dim, action, axis = axis)
+  if (is.null(truth)) truth <- truth_column(x)
+  new_bags(as_columns(without_truth(x), "x", missing_ok = action != "fail"), bag, label, positive,
+           truth, image_dim, action, axis = axis)
 }
 
 #' @rdname bags
@@ -192,7 +194,8 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
     stop_fumi("`bag` must give each element of the list an id of its own, but ",
               describe(bag[duplicated(bag)][1]), " appears twice.")
   action <- check_na_action(na.action)
-  columns <- stack_columns(x, missing_ok = action != "fail")
+  if (is.null(truth)) truth <- lapply(x, truth_column)
+  columns <- stack_columns(lapply(x, without_truth), missing_ok = action != "fail")
   if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
   if (length(label) == length(x) && is.null(names(label))) names(label) <- bag
@@ -304,6 +307,17 @@ check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
 }
 
 # ---- columns of a data frame -------------------------------------------------
+
+# The column `truth` of a matrix or data frame, NULL if there is none.
+truth_column <- function(x) {
+  if (length(dim(x)) != 2 || !"truth" %in% colnames(x)) return(NULL)
+  if (is.data.frame(x)) x[["truth"]] else as.vector(x[, "truth"])
+}
+
+without_truth <- function(x) {
+  if (length(dim(x)) != 2 || !"truth" %in% colnames(x)) return(x)
+  x[, colnames(x) != "truth", drop = FALSE]
+}
 
 # The name of the column that `value` names, or NULL if it is not a name.
 column_name <- function(x, value, name, call = rlang::caller_env()) {

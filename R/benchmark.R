@@ -61,8 +61,9 @@
 #' @return A list of class `mil_benchmark`:
 #'   \item{results}{one row per method, best first: `method`, `auc`, the mean over held-out folds,
 #'     its interval `low` to `high` and standard error `se`, `fold_sd`, the standard deviation of
-#'     the AUCs of folds, `accuracy` of the predicted classes, `seconds` of training, and `error`,
-#'     the reason why a method failed}
+#'     the AUCs of folds, `accuracy` of the predicted classes, whose thresholds come from the fits'
+#'     own training bags unless a method is given `calibrate = 5`, `seconds` of training, and
+#'     `error`, the reason why a method failed}
 #'   \item{tests}{one row per pair: the methods, the `difference` of their AUCs, its standard error
 #'     `se`, `p` and `p_adjusted`}
 #'   \item{scores}{one row per method, repeat and held-out bag: `method`, `bag`, `run`, `fold`,

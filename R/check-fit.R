@@ -7,8 +7,8 @@
 #' @section Checks:
 #' For every fit:
 #' * there are fewer than five bags of a label;
-#' * classes and probabilities come from the fit's own scores of its training bags, see
-#'   [mil_calibrate()];
+#' * classes and probabilities come from the fit's own scores of its training bags, or from fits to
+#'   parts of the bags that differ much from it, see [mil_calibrate()];
 #' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
 #'   by more than 0.1 % in ten iterations);
 #' * with `bags`: its scores hardly separate them (AUC below 0.6); the scores of negative bags grow
@@ -72,7 +72,7 @@ print.fit_check <- function(x, ...) {
 # calibrated have their own lines.
 print_problems <- function(x) {
   found <- as_fit_check(known_problems(x))$check
-  found <- setdiff(found, c("not settled", "calibrated in-sample"))
+  found <- setdiff(found, c("not settled", "calibrated in-sample", "folds differ"))
   if (length(found)) print_fact("problems", paste(found, collapse = "; "), ": see `check_fit()`")
 }
 
@@ -105,13 +105,15 @@ unsettled <- function(fit) {
 
 calibrated_in_sample <- function(fit) {
   all <- fit$calibration
-  differ <- identical(all$why, "fits of folds differ from it")
-  problem(identical(all$source, "in-sample"), "calibrated in-sample",
-          c("The threshold and probabilities come from the fit's own scores of its training bags",
-            if (!is.null(all$why)) c(" (", all$why, ")"), "."),
-          if (differ)
-            "`mil_cv()`: fits to parts of the bags differ so much that this one may be useless"
-          else "`calibrate = 5`, or `mil_calibrate()` with bags that it has not seen")
+  too_few <- any(fit$n_bags < fewest_bags)
+  c(problem(identical(all$source, "in-sample"), "calibrated in-sample",
+            c("The threshold and probabilities come from the fit's own scores of its training bags",
+              if (!is.null(all$why)) c(" (", all$why, ")"), "."),
+            c(if (!too_few) "`calibrate = 5`, or ",
+              "`mil_calibrate()` with bags that it has not seen")),
+    problem(identical(all$source, "out-of-fold") && !is.null(all$why), "folds differ",
+            "Fits to parts of the bags differ much from this one, so its probabilities are uncertain.",
+            "`n_start = 8` where the method has it, or `mil_cv()` to see how good they are"))
 }
 
 dlfumi_problems <- function(fit) {
@@ -144,14 +146,25 @@ equal_atoms <- function(fit) {
             "other numbers of atoms; or a larger `gamma`"))
 }
 
-# Weights set by witnesses or a prior are meant to be extreme. A weight p is 1 - exp(-beta r),
-# which gives the r of the median instance.
+# The residual r of background atoms for the typical instance of a positive bag: from the weights
+# p = 1 - exp(-beta r) or, where these are 1, from the part that target atoms have in it.
+typical_residual <- function(fit, p) {
+  residual <- stats::median(-log1p(-p)) / fit$beta
+  if (is.finite(residual)) return(residual)
+  atoms <- if (is.null(fit$noise)) fit$dictionary else fit$noise$dictionary
+  target <- seq_len(fit$n_target)
+  part <- atoms[, target, drop = FALSE] %*% fit$codes[target, fit$prob_target > 0, drop = FALSE]
+  square <- colSums(part^2)
+  stats::median(square[square > 0])
+}
+
+# Weights set by witnesses or a prior are meant to be extreme.
 extreme_weights <- function(fit) {
   if (isTRUE(fit$witnesses > 0) || !is.null(fit$spec$instance_prior)) return()
   p <- fit$prob_target[fit$prob_target > 0]
   if (!length(p)) p <- 0
-  residual <- stats::median(-log1p(-p)) / fit$beta
-  beta <- if (is.finite(residual) && residual > 0) log(2) / residual else fit$beta / 10
+  residual <- typical_residual(fit, p)
+  beta <- if (isTRUE(residual > 0)) log(2) / residual else fit$beta / 10
   advice <- c("`beta = ", signif(beta, 2), "`")
   c(problem(max(p) < 0.05, "no instance is taken for a target",
             c("The E-step takes no instance for a target: the largest weight is ",

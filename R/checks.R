@@ -45,13 +45,14 @@ check_dots_empty <- function(..., known = character(), call = rlang::caller_env(
 # nearest known name suggested. `own` and `given`: the names of the fitter's arguments and of its
 # dots.
 check_door <- function(own, given, call = rlang::caller_env()) {
-  known <- c(own, "bag", "label", "positive", "truth", "image_dim", "data", "na.action", "like")
-  of_rasters <- c("points", "halo", "negative", "n_negative", "negative_size")
+  known <- c(own, "bag", "label", "positive", "truth", "image_dim", "axis", "data", "na.action",
+             "like")
+  of_others <- c("points", "halo", "negative", "n_negative", "negative_size", "block")
   if ("bag_weights" %in% setdiff(given, known))
     stop_fumi("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, ",
               "`mi_svm()`, `miles()` and ",
               "`sil()` take weights of bags.", class = "no_meaning", call = call)
-  odd <- setdiff(given, c(known, of_rasters, "", NA))
+  odd <- setdiff(given, c(known, of_others, "", NA))
   if (length(odd)) stop_unknown(odd[1], known, call)
 }
 

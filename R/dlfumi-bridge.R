@@ -125,8 +125,9 @@ still_moves <- function(fit) {
 }
 
 moves_words <- function(fit) {
+  over <- min(10, fit$n_iter - 1)
   paste0("the objective still changed by ", signif(100 * still_moves(fit), 2), " % over the last ",
-         min(10, fit$n_iter - 1), " iterations")
+         if (over == 1) "iteration" else paste(over, "iterations"))
 }
 
 # The start with the lowest objective.

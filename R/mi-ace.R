@@ -46,9 +46,9 @@
 #' instance of a chosen instance's bag, here with the chosen instance. And its first start ignores
 #' the negative bags.
 #'
+#' @inheritParams background_stats
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @inheritParams background_stats
 #' @param x,... the data: [bags()], or what [bags()] takes.
 #' @param n_target whole number >= 1, default 1: number of signatures; try 1 to 4.
 #' @param alpha number >= 0, default 1: for several signatures, the weight of the term that pushes

@@ -65,7 +65,10 @@ fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
   rlang::local_options(fumi.progress = FALSE)
   if (!calibrate) rlang::local_options(fumi.calibrate = 0)
   quiet <- if ("progress" %in% names(formals(args(fitter)))) list(progress = FALSE)
-  do.call(fitter, c(list(b), parameters, quiet))
+  fit <- do.call(fitter, c(list(b), parameters, quiet))
+  if (inherits(fit, "mil_model")) return(fit)
+  stop_fumi("`fitter` must return a fitted model, not ", describe(fit), ".", class = "model",
+            call = NULL)
 }
 
 # A function, or the name of one that is visible to the caller.
@@ -101,8 +104,9 @@ class_bags <- function(x, bag, label, door, call = rlang::caller_env()) {
     x <- plain_frame(x)
     column <- column_name(x, label, "label", call)
     if (!is.null(column)) label <- x[[column]]
-    x <- x[setdiff(names(x), c(column, "truth"))]
+    x <- x[setdiff(names(x), column)]
   }
+  x <- if (is.list(x) && !is.data.frame(x)) lapply(x, without_truth) else without_truth(x)
   name <- stats::setNames(value_names(label), names(label))
   given <- c(list(x), if (!missing(bag)) list(bag = bag), door)
   by_class(label, call, function(v) do.call(bags, c(given, list(label = name == v))))

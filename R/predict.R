@@ -96,6 +96,14 @@ probability_columns <- function(object, value, level, pool, dots, call = rlang::
 
 # ---- scores ----------------------------------------------------------------------------
 
+check_ids <- function(ids, call) {
+  if (!anyNA(ids)) return(invisible())
+  stop_fumi("`bag` must be given for `level = \"bag\"`",
+            if (all(is.na(ids))) ": the new data do not carry bag ids"
+            else paste0(", but it is missing for ", sum(is.na(ids)), " instances, the first is ",
+                        which(is.na(ids))[1]), ".", class = "no_bag", call = call)
+}
+
 # The common path of all scores: the rows of a prediction, the score (or, for `type = "weight"`,
 # the weight) of each, and the data.
 scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::caller_env()) {
@@ -111,9 +119,7 @@ scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::
     return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)),
                 value = unname(value), new = new))
   }
-  if (anyNA(ids) && length(ids))
-    stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
-              class = "no_bag", call = call)
+  check_ids(ids, call)
   if (is.null(pool)) pool <- calibration_of(object)$pool
   rows <- data.frame(.bag = unique(as.character(ids)))
   code <- match(ids, rows$.bag)

@@ -6,7 +6,8 @@
 #' kernels from distances between them. Numbers of atoms and clusters are limited by the number of
 #' instances.
 #'
-#' The first row is the default of the method, except for [dlfumi()]; the others go from simple to
+#' The first row is the default of the method, with fewer atoms where there are too few instances
+#' for it, except for [dlfumi()]; the others go from simple to
 #' complex, so that `rule = "one-se"` of [mil_tune()] keeps the first unless another configuration
 #' is clearly better. No random numbers are used, so the grid is reproducible.
 #'
@@ -72,13 +73,21 @@ grid_scales <- function(problems) {
   each <- vapply(lapply(problems, sort_instances), function(b) {
     negative <- !in_positive(b)
     some <- unit_columns(sampled_columns(b, negative))
+    positive <- unit_columns(sampled_columns(b, !negative))
     c(distance = median_square(squared_distances(t(unit_columns(sampled_columns(b))))),
       correlation = usual_correlation(some), residual = usual_residual(some),
-      n_positive = sum(!negative), n_negative = sum(negative))
+      n_positive = n_distinct(positive, sum(!negative)),
+      n_negative = n_distinct(some, sum(negative)))
   }, numeric(5))
   counts <- startsWith(rownames(each), "n_")
   as.list(c(apply(each[!counts, , drop = FALSE], 1, stats::median),
             apply(each[counts, , drop = FALSE], 1, min)))
+}
+
+# The number of different instances among `n`, of which `x` is a sample.
+n_distinct <- function(x, n) {
+  distinct <- sum(!duplicated(t(x)))
+  if (distinct < ncol(x)) distinct else n
 }
 
 sampled_columns <- function(b, among = TRUE, size = 300) {
@@ -96,8 +105,8 @@ usual_residual <- function(x) {
   half <- seq_len(ncol(x)) %% 2 == 0
   if (sum(half) < 2) return(1)
   n <- min(15, sum(half) - 1, nrow(x) - 1)
-  direction <- svd(x[, half, drop = FALSE], nu = n, nv = 0)$u
   other <- x[, !half, drop = FALSE]
+  direction <- if (n) svd(x[, half, drop = FALSE], nu = n, nv = 0)$u else matrix(0, nrow(x), 0)
   max(stats::median(colSums((other - direction %*% crossprod(direction, other))^2)), 1e-6)
 }
 
@@ -178,8 +187,9 @@ mmdl_grid <- function(s) {
 }
 
 dmil_grid <- function(s) {
-  after_default(list(n_atoms = 4, beta = 5, lambda = 0.05), expand.grid(
-    lambda = c(0.05, 0.005), beta = c(1, 5, 20), n_atoms = c(4, 12)))
+  n_atoms <- unique(c(at_most(4, s$n_positive), at_most(12, s$n_positive)))
+  after_default(list(n_atoms = n_atoms[1], beta = 5, lambda = 0.05), expand.grid(
+    lambda = c(0.05, 0.005), beta = c(1, 5, 20), n_atoms = n_atoms))
 }
 
 mi_ace_grid <- function(s) {

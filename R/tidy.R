@@ -189,10 +189,12 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   said <- predict(x, new_data, bag = bag)
-  prob <- predict(x, new_data, "prob", bag = bag)
+  prob <- tryCatch(predict(x, new_data, "prob", bag = bag),
+                   fumi_error_no_probability = function(e) NULL)
   said <- cbind(said, predict(x, new_data, "class", bag = bag,
-                              threshold = threshold)[".pred_class"],
-                prob[setdiff(names(prob), names(said))])
+                              threshold = threshold)[".pred_class"])
+  added <- setdiff(names(prob), names(said))
+  said[added] <- prob[added]
   new <- forge(x, new_data, bag)
   if (rebuilds(x)) said <- cbind(said, pad_omitted(used_atoms(x, new), new))
   out <- if (is.data.frame(new_data)) new_data else

@@ -28,9 +28,9 @@
 #'   computes the features of a window: its argument is a matrix with one row per point and one
 #'   column per channel, and it returns the same number of features for every window.
 #' @param positive,na.action as in [bags()].
-#' @param truth `NULL` (default: not known), or one logical per point in time, in the shape of a
-#'   channel of `x`: whether the point is part of a target. A window with such a point is a target.
-#'   It is used for evaluation only.
+#' @param truth `NULL` (default: the column `truth` of `x`, if there is one), or one logical per
+#'   point in time, in the shape of a channel of `x`: whether the point is part of a target. A
+#'   window with such a point is a target. It is used for evaluation only.
 #' @param ... must be empty: an unknown argument is an error.
 #' @return With `label`: [bags()], with windows in the order of time. Without: a list with one
 #'   matrix per recording, one row per window, as `predict()` takes it for new data.
@@ -70,6 +70,10 @@ windows_to_bags <- function(x, window, step = window, label = NULL, recording = 
     truth <- column_or_value(x, column$truth, truth)
     x <- x[setdiff(names(x), unlist(column))]
   }
+  whole <- is.data.frame(x) || !is.list(x)
+  known <- if (whole) truth_column(x) else lapply(x, truth_column)
+  if (is.null(truth) && length(unlist(known))) truth <- known
+  x <- if (whole) without_truth(x) else lapply(x, without_truth)
   signals <- as_recordings(x, recording)
   starts <- lapply(signals$of, function(signal) window_starts(nrow(signal), window, step))
   check_long_enough(starts, window)
@@ -165,6 +169,8 @@ by_recording <- function(values, signals, name, call = rlang::caller_env()) {
   }
   if (!identical(unname(lengths(values)), unname(vapply(signals$of, nrow, 1L))))
     stop_fumi("`", name, "` must have one value per point of `x`.", call = call)
+  if (!all(unlist(values) %in% c(TRUE, FALSE)))
+    stop_fumi("`", name, "` must be TRUE or FALSE for each point.", call = call)
   lapply(values, as.logical)
 }
 

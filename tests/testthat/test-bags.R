@@ -79,6 +79,7 @@ test_that("ids are kept as they are written, whatever the options", {
   expect_identical(id_of(c(1e5, 1e15, 3, 20)), c("100000", "1000000000000000", "3", "20"))
   expect_identical(id_of(factor(c("d", "c", "b", "a"))), c("d", "c", "b", "a"))
   expect_identical(bags(x, rep(c(TRUE, FALSE), each = 6), 1:0)$ids, c("TRUE", "FALSE"))
+  expect_error(id_of(1.7e9 + 1:4 / 2^22), "`bag`", class = "fumi_error_type")
   plain <- id_of(c(0.5, 1e5, 2, 3))
   old <- options(OutDec = ",", scipen = 100)
   on.exit(options(old))
@@ -316,6 +317,17 @@ test_that("a column `truth` is the truth by every door, unless it is named as a 
   expect_identical(read_bags(file), expected)
   fit <- sil(d, "id", "y")
   expect_identical(predict(fit, d)$.score, predict(fit, expected)$.score)
+  wide <- cbind(x, truth = hit)
+  expect_identical(bags(wide, ids, per_bag), expected)
+  expect_identical(bags(lapply(split(seq_along(ids), ids), function(i) wide[i, ])[unique(ids)],
+                        per_bag), expected)
+  expect_identical(bags(wide, ids, per_bag, truth = !hit & per_instance == 1)$features,
+                   expected$features)
+  expect_identical(predict(fit, wide)$.score, predict(fit, x)$.score)
+  skip_if_not_installed("Matrix")
+  sparse <- bags(Matrix::Matrix(wide, sparse = TRUE), ids, per_bag)
+  expect_identical(unclass(sparse)[c("truth", "features")],
+                   unclass(expected)[c("truth", "features")])
 
   named <- bags(mi(y, id) ~ a + truth, data = d)
   expect_identical(named$features, c("a", "truth"))

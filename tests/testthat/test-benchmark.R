@@ -128,7 +128,8 @@ test_that("an interrupt ends a benchmark, and no fold is kept as one that failed
   b <- benchmark_bags()
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
-  stopped <- function(x, progress) list(stop_reason = "interrupt")
+  cut <- structure(list(stop_reason = "interrupt"), class = "mil_model")
+  stopped <- function(x, progress) cut
   expect_error(mil_benchmark(b, list(a = stopped), folds = 2, dir = dir),
                class = "fumi_error_interrupt")
   expect_length(list.files(dir), 0)

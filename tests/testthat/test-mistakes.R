@@ -36,6 +36,8 @@ mistakes <- function() list(
         "one, not a factor with 3 values: a, b, c (`one_vs_rest()` takes several classes)."),
   quote(dlfumi(x, bag, rep(1, 8))),
   "`label` must have at least one positive and one negative bag, but all 8 are positive.",
+  quote(sil(bags(x, bag, label)[0])),
+  "`label` must have at least one positive and one negative bag, but there is no bag.",
   quote(dlfumi(x, label)),
   "`bag` and `label` must both be given, but `label` is missing.",
   # instances
@@ -82,7 +84,7 @@ mistakes <- function() list(
   "`lambda` must be a single finite number >= 0, not -1.",
   quote(miles(b, C = 1)),
   paste("Unknown argument `C`. The arguments are x, sigma, cost, bag_weights, normalize, calibrate, progress, bag, label,",
-        "positive, truth, image_dim, data, na.action, like."),
+        "positive, truth, image_dim, axis, data, na.action, like."),
   # new data
   quote(predict(fit, x[, 1:5])),
   "`new_data` must have the features of the fit, but it lacks f.",

@@ -174,6 +174,7 @@ test_that("two workers give the numbers of one, and one that dies is named", {
 with_daemons <- function(n, code) {
   mirai::daemons(n)
   on.exit(mirai::daemons(0))
+  wait_for(function() n_daemons() == n)
   code
 }
 
@@ -205,7 +206,7 @@ test_that("a daemon that dies is named, and none left is no wait", {
   die <- dies_at_2()
   with_daemons(2, expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker"))
   with_daemons(2, {
-    pids <- run_tasks(some_tasks(2), function(task) { Sys.sleep(.5); Sys.getpid() })
+    pids <- run_tasks(some_tasks(2), meeting())
     for (pid in pids) kill_other(pid, Sys.getpid())
     wait_for(function() n_daemons() == 0)
     keep <- function(i, result) force(result)

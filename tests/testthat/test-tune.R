@@ -151,6 +151,17 @@ test_that("a fitter need not know of progress bars, and one that does shows none
   expect_true(getOption("fumi.progress"))
 })
 
+test_that("a fitter that returns no model is told so", {
+  no_model <- function(b) list(score = 1)
+  expect_error(mil_cv(known_bags(), no_model), "`fitter` must return a fitted model",
+               class = "fumi_error_fit")
+  compared <- mil_benchmark(known_bags(), list(none = no_model, one = first_feature), folds = 2,
+                            repeats = 1)
+  expect_match(compared$results$error[2], "`fitter` must return a fitted model", fixed = TRUE)
+  expect_error(one_vs_rest(list(a = known_bags(), b = known_bags()), fitter = no_model),
+               "`fitter` must return a fitted model", class = "fumi_error_model")
+})
+
 test_that("groups stay together in cross-validation, too", {
   small <- known_bags()
   expect_equal(nrow(mil_cv(small, first_feature, folds = 2, group = c(1, 2, 3, 1, 2, 3))), 2)
@@ -192,7 +203,8 @@ test_that("noise has 0.5 at the witness level, whatever the sizes of bags", {
 test_that("an interrupt ends a search, and no fold is kept as one that failed", {
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
-  stopped <- function(b, sign, progress) if (sign > 0) first_feature(b) else list(stop_reason = "interrupt")
+  cut <- structure(list(stop_reason = "interrupt"), class = "mil_model")
+  stopped <- function(b, sign, progress) if (sign > 0) first_feature(b) else cut
   search <- function(sign) {
     set.seed(5)
     mil_tune(known_bags(), stopped, data.frame(sign = sign), folds = 3, dir = dir, refit = FALSE)
