@@ -202,5 +202,4 @@ void dlfumi_roll_back(dlfumi_update *f) {
   memcpy(f->s->D, f->D_old, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
   memcpy(f->s->n_dead, f->n_dead, sizeof(int) * (size_t)f->par->K);
   f->s->worst_gap = f->worst_gap;
-  if (f->keeper->back) f->keeper->back(f->keeper->ctx);
 }
