@@ -1,5 +1,6 @@
 /* core_atoms.c: the dictionary from sums over instances, U = X W' and S = A W'. Each atom
- * minimises (4) with all else fixed, target atoms first, and each with those updated before it. */
+ * minimises (4) with all else fixed, target atoms first, and each with those updated before it. For
+ * "exact" there is a way to fewer iterations: more sweeps over the atoms, and momentum. */
 #include <math.h>
 #include <string.h>
 
