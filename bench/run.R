@@ -132,7 +132,7 @@ threads <- function(here, gflops) {
 # of the best objective of both. Where the plain way does not come so near, all of its time counts
 # and the ratio is a lower bound.
 acceleration <- function(here, gflops) {
-  n_iter <- list(usps = c(2600, 600), ar = c(1500, 500), large = c(200, 70))
+  n_iter <- list(usps = c(2600, 600), ar = c(1500, 500), large = c(150, 60))
   rows <- do.call(rbind, lapply(names(n_iter), function(name) {
     timed(paste("acceleration,", name),
           fits <- Map(settle, c(FALSE, TRUE), name, n_iter[[name]]))
@@ -145,6 +145,14 @@ acceleration <- function(here, gflops) {
   }))
   print(rows, digits = 3, row.names = FALSE)
   append_csv(cbind(here, rows), "acceleration")
+}
+
+settle <- function(accelerate, name, n_iter) {
+  problem <- make_problem(name)
+  control <- fumi::dlfumi_control("exact", max_iter = n_iter, tol = 0, accelerate = accelerate)
+  scale <- fumi:::instance_scale(problem$bags$x, "unit")
+  seconds <- sum(system.time(path <- run_core(problem, n_iter, scale, control))[1:2])
+  list(path = path, seconds = seconds)
 }
 
 # ---- how the cost grows -----------------------------------------------------------------

@@ -1,5 +1,6 @@
 /* core_atoms.c: the dictionary from sums over instances, U = X W' and S = A W'. Each atom
- * minimises (4) with all else fixed, target atoms first, and each with those updated before it. */
+ * minimises (4) with all else fixed, target atoms first, and each with those updated before it. For
+ * "exact" there is a way to fewer iterations: more sweeps over the atoms, and momentum. */
 #include <math.h>
 #include <string.h>
 
@@ -202,5 +203,4 @@ void dlfumi_roll_back(dlfumi_update *f) {
   memcpy(f->s->D, f->D_old, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
   memcpy(f->s->n_dead, f->n_dead, sizeof(int) * (size_t)f->par->K);
   f->s->worst_gap = f->worst_gap;
-  if (f->keeper->back) f->keeper->back(f->keeper->ctx);
 }

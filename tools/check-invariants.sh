@@ -87,7 +87,7 @@ untested() {
 rule 'each file of R/ has its file of tests' "$(untested)"
 
 rule 'no file of src/ has more than 400 lines of C' "$(
-  wc -l src/*.c | awk '$1 > 400 && $2 != "total" && $2 != "src/r_glue.c"'
+  wc -l src/*.c | awk '$1 > 400 && $2 != "total"'
 )"
 
 unformatted() {
