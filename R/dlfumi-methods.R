@@ -35,7 +35,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
   if (length(path))
     cat("  objective:  ", format(path[1], digits = digits), " -> ",
         format(path[length(path)], digits = digits),
-        cli::pluralize(" in {x$n_iter} iteration{?s}"), "\n", sep = "")
+        pluralize(" in {x$n_iter} iteration{?s}"), "\n", sep = "")
   cat("  stopped:    ", stop_words[[x$stop_reason]],
       if (x$stop_reason == "max_iter" && x$n_iter > 1) paste0("; ", moves_words(x)), "\n", sep = "")
   if (isTRUE(x$witnesses > 0))
