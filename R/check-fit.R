@@ -12,9 +12,11 @@
 #' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
 #'   by more than 0.1 % in ten iterations);
 #' * with `bags`: its scores hardly tell them apart (AUC below 0.6); the scores of negative bags go
-#'   with their sizes (rank correlation above 0.5, p-value below 0.01); nearly all instances have
-#'   the same direction (median cosine with their mean above 0.99) although they are brought to
-#'   norm 1; or their squared norms differ by a factor above 100 and they are not brought to norm 1.
+#'   with their sizes (rank correlation above 0.5, p-value below 0.01); positive bags are larger
+#'   (the size alone tells labels with an AUC above 0.9); nearly all instances have the same
+#'   direction (median cosine with their mean above 0.99) although they are brought to norm 1, maybe
+#'   because one feature outweighs all others; or their squared norms differ by a factor above 100
+#'   and they are not brought to norm 1.
 #'
 #' Of a [dlfumi()] fit also:
 #' * every code is 0, or atoms that no instance uses;
@@ -106,11 +108,14 @@ unsettled <- function(fit) {
 calibrated_in_sample <- function(fit) {
   all <- fit$calibration
   differ <- identical(all$why, "fits of folds differ from it")
+  useless <- all$why %in% c("there are few bags", "a fit to a part of the bags failed",
+                            "the bags are in parts")
   problem(identical(all$source, "in-sample"), "calibrated in-sample",
           c("Its threshold and probabilities were made by its own scores of its training bags",
             if (!is.null(all$why)) c(" (", all$why, ")"), "."),
           if (differ) "`mil_cv()`: fits to some of the bags differ so much that it may be of no use"
-          else "`calibrate = 5`, or `mil_calibrate()` with bags that it has not seen")
+          else c(if (!isTRUE(useless)) "`calibrate = 5`, or ",
+                 "`mil_calibrate()` with bags that it has not seen"))
 }
 
 dlfumi_problems <- function(fit) {
@@ -144,12 +149,12 @@ equal_atoms <- function(fit) {
 }
 
 # Weights that are set by witnesses or by a prior are what they should be. A weight p is
-# 1 - exp(-beta r), which gives the r of the median instance.
+# 1 - exp(-beta r), which gives the r of the median instance, or of a p that is 1 the least r.
 extreme_weights <- function(fit) {
   if (isTRUE(fit$witnesses > 0) || !is.null(fit$spec$instance_prior)) return()
   p <- fit$prob_target[fit$prob_target > 0]
   if (!length(p)) p <- 0
-  residual <- stats::median(-log1p(-p)) / fit$beta
+  residual <- stats::median(-log1p(-pmin(p, 1 - .Machine$double.neg.eps))) / fit$beta
   beta <- if (is.finite(residual) && residual > 0) log(2) / residual else fit$beta / 10
   advice <- c("`beta = ", signif(beta, 2), "`")
   c(problem(max(p) < 0.05, "no instance is taken for a target",
@@ -167,7 +172,7 @@ extreme_weights <- function(fit) {
 
 problems_with_bags <- function(fit, b) {
   score <- stats::predict(fit, b, level = "bag")$.score
-  c(no_separation(score, b), driven_by_size(score, b), odd_instances(fit, b))
+  c(no_separation(score, b), driven_by_size(score, b), larger_positives(b), odd_instances(fit, b))
 }
 
 no_separation <- function(score, b) {
@@ -189,6 +194,17 @@ driven_by_size <- function(score, b) {
           "`pool = \"top\"` in `predict()`, and `level = \"witness\"` in `mil_tune()`")
 }
 
+larger_positives <- function(b) {
+  if (min(sum(b$label), sum(!b$label)) < 5) return()
+  size <- tabulate(b$bag, length(b$ids))
+  auc <- as.numeric(pROC::auc(b$label, size, quiet = TRUE, direction = "<"))
+  problem(auc > 0.9, "positive bags are larger",
+          c("Positive bags are larger than negative ones, so that scores may tell sizes and not ",
+            "targets: the AUC of the size alone is ", format(round(auc, 2)), "."),
+          c("bags of like sizes, such as random instances of the large ones; `pool = \"top\"` in ",
+            "`predict()`, and `level = \"witness\"` in `mil_tune()`"))
+}
+
 odd_instances <- function(fit, b) {
   if (is.null(fit$normalize) || !is.null(fit$noise) || is_sparse(b$x)) return()
   if (fit$normalize == "unit") return(same_direction(fit, b))
@@ -202,9 +218,20 @@ odd_instances <- function(fit, b) {
 same_direction <- function(fit, b) {
   x <- unit_columns(sampled_columns(b))
   cosine <- stats::median(crossprod(x, unit_columns(matrix(rowMeans(x)))))
+  share <- rowMeans(x^2)
+  if (cosine > 0.99 && max(share) > 0.9 && length(share) > 1)
+    return(one_feature(fit, which.max(share), max(share)))
   problem(cosine > 0.99, "instances have one direction",
           c("Brought to norm 1, instances differ little from their mean (median cosine ",
             format(round(cosine, 4)), ")."),
           c(if (fit$method == "dlfumi") "`noise = \"background\"`; or ",
             "features of mean 0 by the training data, `scale(x, scale = FALSE)`"))
+}
+
+one_feature <- function(fit, k, share) {
+  name <- if (is.null(fit$features)) k else paste0("`", fit$features[k], "`")
+  problem(TRUE, "one feature outweighs the others",
+          c("Feature ", name, " has ", floor(100 * share), " % of the squared norms of instances, ",
+            "so that all others hardly count."),
+          "features of like scale, `scale(x)` by the training data")
 }
