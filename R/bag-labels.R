@@ -95,7 +95,7 @@ check_truth <- function(truth, classes, bag, y, call) {
   is_target <- parse_label(truth, if (own) classes[2], "truth", call)$is_positive
   odd <- which(is_target & !y[bag$code])
   if (length(odd))
-    warn_fumi("`truth` marks ", cli::pluralize("{length(odd)} instance{?s}"),
+    warn_fumi("`truth` marks ", pluralize("{length(odd)} instance{?s}"),
               " of negative bags as targets, the first in bag ", bag$ids[bag$code[odd[1]]],
               ".", class = "truth", call = call)
   is_target

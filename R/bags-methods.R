@@ -39,14 +39,14 @@ NULL
 #' @export
 print.bags <- function(x, ...) {
   size <- if (length(x$ids)) range(tabulate(x$bag, length(x$ids))) else c(0, 0)
-  cat(cli::pluralize("{length(x$ids)} bag{?s}"), ": ", sum(x$label), " positive (label ",
+  cat(pluralize("{length(x$ids)} bag{?s}"), ": ", sum(x$label), " positive (label ",
       x$classes[2], "), ", sum(!x$label), " negative (", x$classes[1], ")\n", sep = "")
-  cat(cli::pluralize("{ncol(x$x)} instance{?s} of {nrow(x$x)} feature{?s}"),
+  cat(pluralize("{ncol(x$x)} instance{?s} of {nrow(x$x)} feature{?s}"),
       if (!is.null(x$image_dim)) paste0(" (images of ", paste(x$image_dim, collapse = " x "), ")"),
       ", ", if (size[1] == size[2]) size[1]
             else paste(size, collapse = " to "), " per bag\n", sep = "")
   if (!is.null(x$truth))
-    cat(cli::pluralize("{sum(x$truth)} instance{?s} {?is a/are} known target{?s}"),
+    cat(pluralize("{sum(x$truth)} instance{?s} {?is a/are} known target{?s}"),
         " (for evaluation only)\n", sep = "")
   invisible(x)
 }

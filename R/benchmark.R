@@ -295,7 +295,7 @@ print.mil_benchmark <- function(x, digits = 3, ...) {
   s <- x$scores[x$scores$method == x$scores$method[1], ]
   r <- x$results
   runs <- length(unique(s$run))
-  cat(cli::pluralize("Benchmark of {nrow(r)} method{?s}: "), length(unique(s$bag)), " bags, ",
+  cat(pluralize("Benchmark of {nrow(r)} method{?s}: "), length(unique(s$bag)), " bags, ",
       length(unique(s$fold)), " folds", if (runs > 1) paste0(", repeated ", runs, " times"), "\n",
       sep = "")
   number <- function(v) ifelse(is.na(v), "", formatC(v, digits, format = "f"))

@@ -12,9 +12,11 @@
 #' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
 #'   by more than 0.1 % in ten iterations);
 #' * with `bags`: its scores hardly separate them (AUC below 0.6); the scores of negative bags grow
-#'   with their size (rank correlation above 0.5, p-value below 0.01); nearly all instances have
-#'   the same direction (median cosine with their mean above 0.99) and are scaled to norm 1; or
-#'   their squared norms differ by a factor above 100 and they are not scaled to norm 1.
+#'   with their size (rank correlation above 0.5, p-value below 0.01); positive bags are larger (the
+#'   size alone separates the labels with an AUC above 0.9); nearly all instances have the same
+#'   direction (median cosine with their mean above 0.99) and are scaled to norm 1, perhaps because
+#'   one feature outweighs all others; or their squared norms differ by a factor above 100 and they
+#'   are not scaled to norm 1.
 #'
 #' For a [dlfumi()] fit also:
 #' * every code is 0, or some atoms are used by no instance;
@@ -62,7 +64,7 @@ as_fit_check <- function(found) {
 #' @export
 print.fit_check <- function(x, ...) {
   if (!nrow(x)) cat("Nothing wrong was found.\n")
-  else cat(cli::pluralize("{nrow(x)} problem{?s} found"), "\n", sep = "")
+  else cat(pluralize("{nrow(x)} problem{?s} found"), "\n", sep = "")
   for (i in seq_len(nrow(x)))
     cat(strwrap(paste0(i, ". ", x$finding[i], " Try ", x$advice[i], "."), exdent = 3), sep = "\n")
   invisible(x)
@@ -105,11 +107,12 @@ unsettled <- function(fit) {
 
 calibrated_in_sample <- function(fit) {
   all <- fit$calibration
-  too_few <- any(fit$n_bags < fewest_bags)
+  useless <- any(fit$n_bags < fewest_bags) ||
+    isTRUE(all$why %in% c("a fit to a part of the bags failed", "the bags are in parts"))
   c(problem(identical(all$source, "in-sample"), "calibrated in-sample",
             c("The threshold and probabilities come from the fit's own scores of its training bags",
               if (!is.null(all$why)) c(" (", all$why, ")"), "."),
-            c(if (!too_few) "`calibrate = 5`, or ",
+            c(if (!useless) "`calibrate = 5`, or ",
               "`mil_calibrate()` with bags that it has not seen")),
     problem(identical(all$source, "out-of-fold") && !is.null(all$why), "folds differ",
             "Fits to parts of the bags differ much from this one, so its probabilities are uncertain.",
@@ -181,7 +184,7 @@ extreme_weights <- function(fit) {
 
 problems_with_bags <- function(fit, b) {
   score <- stats::predict(fit, b, level = "bag")$.score
-  c(no_separation(score, b), driven_by_size(score, b), odd_instances(fit, b))
+  c(no_separation(score, b), driven_by_size(score, b), larger_positives(b), odd_instances(fit, b))
 }
 
 no_separation <- function(score, b) {
@@ -203,6 +206,17 @@ driven_by_size <- function(score, b) {
           "`pool = \"top\"` in `predict()`, and `level = \"witness\"` in `mil_tune()`")
 }
 
+larger_positives <- function(b) {
+  if (min(sum(b$label), sum(!b$label)) < 5) return()
+  size <- tabulate(b$bag, length(b$ids))
+  auc <- as.numeric(pROC::auc(b$label, size, quiet = TRUE, direction = "<"))
+  problem(auc > 0.9, "positive bags are larger",
+          c("Positive bags are larger than negative ones, so that scores may tell sizes and not ",
+            "targets: the AUC of the size alone is ", format(round(auc, 2)), "."),
+          c("bags of like sizes, such as random instances of the large ones; `pool = \"top\"` in ",
+            "`predict()`, and `level = \"witness\"` in `mil_tune()`"))
+}
+
 odd_instances <- function(fit, b) {
   if (is.null(fit$normalize) || !is.null(fit$noise) || is_sparse(b$x)) return()
   if (fit$normalize == "unit") return(same_direction(fit, b))
@@ -216,9 +230,20 @@ odd_instances <- function(fit, b) {
 same_direction <- function(fit, b) {
   x <- unit_columns(sampled_columns(b))
   cosine <- stats::median(crossprod(x, unit_columns(matrix(rowMeans(x)))))
+  share <- rowMeans(x^2)
+  if (cosine > 0.99 && max(share) > 0.9 && length(share) > 1)
+    return(one_feature(fit, which.max(share), max(share)))
   problem(cosine > 0.99, "instances have one direction",
           c("Scaled to norm 1, instances differ little from their mean (median cosine ",
             format(round(cosine, 4)), ")."),
           c(if (fit$method == "dlfumi") "`noise = \"background\"`; or ",
             "features centred on the training data, `scale(x, scale = FALSE)`"))
+}
+
+one_feature <- function(fit, k, share) {
+  name <- if (is.null(fit$features)) k else paste0("`", fit$features[k], "`")
+  problem(TRUE, "one feature outweighs the others",
+          c("Feature ", name, " has ", floor(100 * share), " % of the squared norms of instances, ",
+            "so that all others hardly count."),
+          "features of like scale, `scale(x)` by the training data")
 }

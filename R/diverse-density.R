@@ -304,7 +304,7 @@ print_dd <- function(x, title, digits) {
     paste("one scale,", scales[1]))
   print_fact("parameters", parameter_words(x))
   print_fact("objective", format(x$objective, digits = digits),
-             cli::pluralize(", the best of {n} start{?s}"))
+             pluralize(", the best of {n} start{?s}"))
   print_fact("stopped", if (x$stop_reason == "interrupt")
     "interrupted; holds the completed starts" else stop_words[[x$stop_reason]])
   print_calibration(x, digits)

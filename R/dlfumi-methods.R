@@ -26,7 +26,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
              if (is_difference(x)) ", score \"difference\"")
   if (!is.null(x$noise))
     print_fact("noise", "of the background, ",
-               cli::pluralize("{length(x$noise$gain)} direction{?s}"),
+               pluralize("{length(x$noise$gain)} direction{?s}"),
                if (x$noise$normalize_after == "unit") ", then instances scaled to norm 1")
   if (x$variant == "exact")
     print_fact("codes", "exact to a relative gap of ", format(x$worst_gap, digits = 2))
@@ -35,7 +35,7 @@ print.dlfumi <- function(x, digits = 4, ...) {
              if (x$stop_reason == "max_iter" && x$n_iter > 1) c("; ", moves_words(x)))
   if (isTRUE(x$witnesses > 0))
     print_fact("witnesses", "one in each positive bag, found in ",
-               cli::pluralize("{x$witnesses} round{?s}"))
+               pluralize("{x$witnesses} round{?s}"))
   print_fact("starts", starts_words(x))
   print_calibration(x, digits)
   print_problems(x)

@@ -406,7 +406,7 @@ print.dmil <- function(x, digits = 4, ...) {
   print_fact("parameters", parameter_words(x))
   print_fact("objective", format(path[1], digits = digits), " -> ",
              format(min(path), digits = digits),
-             cli::pluralize(", the lowest of {x$n_iter} iteration{?s}"))
+             pluralize(", the lowest of {x$n_iter} iteration{?s}"))
   print_fact("stopped", stopped_words(x))
   print_fact("starts", starts_words(x))
   print_calibration(x, digits)

@@ -133,7 +133,7 @@ print.mil_explanation <- function(x, n = 10, ...) {
   shown <- as.data.frame(x)[utils::head(order(-x$score), n), ]
   title <- attr(x, "title")
   cat(toupper(substr(title, 1, 1)), substring(title, 2), ": ",
-      cli::pluralize("{nrow(x)} instance{?s}"), " by decreasing score\n", sep = "")
+      pluralize("{nrow(x)} instance{?s}"), " by decreasing score\n", sep = "")
   shown$drop <- paste(round(100 * shown$drop), "%")
   numeric <- vapply(shown, is.double, NA)
   shown[numeric] <- lapply(shown[numeric], signif, 3)

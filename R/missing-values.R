@@ -32,7 +32,7 @@ omit_missing <- function(given, action, call) {
               class = "empty", call = call)
   if (length(gone))
     warn_fumi("`na.action` leaves no instance of ",
-              cli::pluralize("{length(gone)} bag{?s}, which {?is/are} dropped: "),
+              pluralize("{length(gone)} bag{?s}, which {?is/are} dropped: "),
               enumerate(gone), ".", class = "empty_bag", call = call)
   given$omitted <- structure(sort(rows), class = action)
   given

@@ -166,7 +166,7 @@ new_paper_experiment <- function(done, protocol, settings, source, seed, seconds
 print.paper_experiment <- function(x, ...) {
   t <- x$tasks
   settings <- unique(t[c("method", "setting", "detector")])
-  cat("Experiment \"", x$name, "\": ", cli::pluralize(
+  cat("Experiment \"", x$name, "\": ", pluralize(
     "{length(unique(t$run))} run{?s} x {length(unique(t$unit))} unit{?s} x ",
     "{nrow(settings)} setting{?s}"), "\n", sep = "")
   cat("  seed ", x$seed, ", fumi ", x$version, ", ", x$date, "; ", round(x$training_seconds),

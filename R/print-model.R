@@ -28,7 +28,7 @@ print_model_data <- function(x) {
   n <- length(x$bag)
   d <- x$n_features
   print_fact("bags", x$n_bags[["positive"]], " positive, ", x$n_bags[["negative"]], " negative (",
-             cli::pluralize("{n} instance{?s} of {d} feature{?s}"), ")")
+             pluralize("{n} instance{?s} of {d} feature{?s}"), ")")
 }
 
 model_title <- function(x) {
@@ -40,7 +40,7 @@ model_title <- function(x) {
 
 learned_words <- function(x) {
   n <- length(x$bag)
-  count <- function(n, words) cli::pluralize(paste0("{n} ", words))
+  count <- function(n, words) pluralize(paste0("{n} ", words))
   switch(x$method,
     e_fumi = , mi_he = paste0(x$n_target, " target and ",
                               count(x$n_background, "background atom{?s}"), dropped_words(x)),
@@ -83,7 +83,7 @@ objective_words <- function(x, digits) {
   if (!length(path)) return()
   n <- x$n_iter
   paste0(format(path[1], digits = digits), " -> ", format(path[length(path)], digits = digits),
-         cli::pluralize(" in {n} iteration{?s}"))
+         pluralize(" in {n} iteration{?s}"))
 }
 
 starts_words <- function(x) {
@@ -110,9 +110,9 @@ print_calibration <- function(x, digits) {
     c("a bag is \"", x$classes[2], "\" if its score is above ", format(cut, digits = digits)))
   n <- all$n_bags
   print_fact("calibrated", switch(all$source,
-    `out-of-fold` = c(cli::pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
+    `out-of-fold` = c(pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
                       if (!is.null(all$why)) c("; ", all$why)),
-    given = cli::pluralize("on {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
+    given = pluralize("on {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
     paste0("in-sample (", all$why, "): probabilities may be overconfident")),
     if (all$kept == "model") "; probabilities of the model")
 }

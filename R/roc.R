@@ -211,12 +211,13 @@ plot_arguments <- function(plot = parent.frame()) {
   list(given = c(list(plot$x), given), written = c(list(eval(quote(substitute(x)), plot)), written))
 }
 
-# The name of an argument, else the variable that it is, else its number.
+# The name of an argument; for several curves else the variable that it is, else its number.
 curve_labels <- function(curves, written) {
   name <- rlang::names2(curves)
+  if (length(curves) == 1) return(name)
   symbol <- vapply(written, is.symbol, NA)
   name[name == "" & symbol] <- vapply(written[name == "" & symbol], as.character, "")
-  bare <- name == "" & length(curves) > 1
+  bare <- name == ""
   name[bare] <- paste("curve", which(bare))
   name
 }

@@ -124,10 +124,10 @@ length.bag_shards <- function(x) length(x$ids)
 
 #' @export
 print.bag_shards <- function(x, ...) {
-  cat(cli::pluralize("{length(x$ids)} bag{?s}"), ": ", sum(x$label), " positive (label ",
+  cat(pluralize("{length(x$ids)} bag{?s}"), ": ", sum(x$label), " positive (label ",
       x$classes[2], "), ", sum(!x$label), " negative (", x$classes[1], ")\n",
-      cli::pluralize("{length(x$bag)} instance{?s} of {nrow(x$x)} feature{?s} "),
-      cli::pluralize("in {length(x$load)} part{?s}"), "\n", sep = "")
+      pluralize("{length(x$bag)} instance{?s} of {nrow(x$x)} feature{?s} "),
+      pluralize("in {length(x$load)} part{?s}"), "\n", sep = "")
   invisible(x)
 }
 

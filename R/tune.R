@@ -353,7 +353,7 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
   n_folds <- nrow(x$folds) / nrow(x$results)
-  cat(cli::pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
+  cat(pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
       ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
       if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]

@@ -131,9 +131,11 @@ view_dim <- function(fit, b) {
 view_atoms <- function(fit) {
   atoms <- tryCatch(atom_matrix(fit), fumi_error_no_meaning = function(e) NULL)
   if (is.null(atoms) || nrow(atoms) == 0) return(list())
-  coded <- in_steps(t(atoms))
+  role <- atom_roles(fit, atoms)
+  targets_first <- order(role != "target")
+  coded <- in_steps(t(atoms[targets_first, , drop = FALSE]))
   one <- seq_len(nrow(atoms))
-  data.frame(name = rownames(atoms), role = atom_roles(fit, atoms),
+  data.frame(name = part_names(rownames(atoms))[targets_first], role = role[targets_first],
              limits = vapply(one, function(k) exact(coded$limits[, k]), ""),
              values = vapply(one, function(k) base64(coded$steps[, k]), ""))
 }

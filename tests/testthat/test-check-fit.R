@@ -94,6 +94,21 @@ test_that("the beta that is proposed gives the median weight one half", {
   expect_equal(stats::median(1 - (1 - p)^(proposed / fit$beta)), 0.5, tolerance = 0.05)
 })
 
+test_that("a beta that saturates every weight is lowered as far as the weights tell", {
+  b <- checked_bags()
+  found <- check_fit(small_fit(b, n_target = 1, n_background = 3, beta = 1e7))
+  proposed <- as.numeric(sub("`beta = (.*)`", "\\1", found$advice[1]))
+  expect_gt(proposed, 0)
+  expect_lt(proposed, 1e7 / 50)
+})
+
+test_that("calibration by folds is proposed only where it is possible", {
+  b <- checked_bags()
+  advice <- function(fit) with(check_fit(fit), advice[check == "calibrated in-sample"])
+  expect_match(advice(small_fit(b)), "calibrate = 5", fixed = TRUE)
+  expect_no_match(advice(suppressWarnings(sil(b[c(1:3, 11:13)]))), "calibrate = 5", fixed = TRUE)
+})
+
 test_that("bags show what the fit alone does not", {
   set.seed(613)
   size <- rep(c(2, 20), 10)
@@ -104,6 +119,17 @@ test_that("bags show what the fit alone does not", {
   expect_true("scores grow with the size of bags" %in% objections(fit, uneven))
   other <- bags(x, bag, rep(0:1, each = 10))
   expect_true("bags are not separated" %in% objections(suppressWarnings(sil(uneven, calibrate = 0)), other))
+
+  larger <- bags(x, bag, as.integer(size == 20))
+  expect_true("positive bags are larger" %in% objections(suppressWarnings(sil(larger, calibrate = 0)), larger))
+  expect_false("positive bags are larger" %in% objections(fit, uneven))
+
+  heavy <- cbind(x, mass = 1e4 + x[, 1])
+  colnames(heavy)[1:5] <- letters[1:5]
+  heavy <- bags(heavy, bag, rep(1:0, each = 10))
+  found <- check_fit(suppressWarnings(sil(heavy, calibrate = 0)), heavy)
+  expect_match(found$finding, "Feature `mass` has 99 %", all = FALSE)
+  expect_match(found$advice, "scale(x)` by", fixed = TRUE, all = FALSE)
 
   wide <- checked_bags()
   wide$x <- wide$x * rep(10^(seq_len(ncol(wide$x)) %% 3), each = nrow(wide$x))

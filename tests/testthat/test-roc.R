@@ -134,6 +134,7 @@ test_that("curves are named by their arguments, their variables or their numbers
   expect_identical(curve_labels(list(r, b = r, r), list(quote(r1), quote(f(x)), quote(f(x)))),
                    c("r1", "b", "curve 3"))
   expect_identical(curve_labels(list(r), list(quote(f(x)))), "")
+  expect_identical(curve_labels(list(r), list(quote(r))), "")
   key <- curve_key(list(r, r), c("one", ""), paste("AUC", vapply(list(r, r), format_auc, "")),
                    check_points(NULL), NULL)
   expect_identical(key$text, c("one, AUC 0.750", "AUC 0.750"))

@@ -153,7 +153,7 @@ test_that("pictures have row 1 at the top and a grey range of their own", {
   expect_lte(max(abs(unlist(said) - unlist(expected))), 1)
   words <- "const text = id => document.getElementById(id).textContent;
     return [text('range-note'), text('instance-note'), document.querySelector('#atoms figcaption').textContent].join('|')"
-  expect_match(in_browser(page, words), "own grey range: black.*\\|.*share one grey range.*\\|target1-?[0-9.]+ to [0-9.]+$")
+  expect_match(in_browser(page, words), "own grey range: black.*\\|.*share one grey range.*\\|target 1-?[0-9.]+ to [0-9.]+$")
 })
 
 test_that("curves keep their values, and the names of features are at their axis", {
