@@ -1,29 +1,31 @@
 #' Area under the ROC curve with its confidence interval
 #'
-#' One call for the AUC of scores or of a fitted model on new data, with an interval that counts
-#' what is independent: bags. Instances of one bag resemble each other, so the interval of an AUC
-#' of instances comes from a bootstrap over whole bags; `pROC::ci()`, which takes every instance as
-#' independent, gives intervals that are too short.
+#' The AUC of scores, or of a fitted model on new data, with a confidence interval that treats
+#' bags, not instances, as independent. Instances of one bag resemble each other, so the interval
+#' for instances comes from a bootstrap over whole bags; `pROC::ci()`, which treats every instance
+#' as independent, gives intervals that are too short.
 #'
 #' @details
 #' For bags, the variance is that of DeLong et al. (1988). For instances, whole bags are drawn with
-#' replacement `n_boot` times, those with a positive instance and those without apart, with the
-#' random numbers of R ([set.seed()] decides), and the variance is that of the AUCs of the draws.
-#' The interval is symmetric on the probit scale, on which the AUC of normal scores is the distance
-#' of their means, and stays between 0 and 1. If no pair is out of order, this variance is 0; then
-#' the other end of the interval is \eqn{(\alpha / 2)^{1/m}} (or one minus that), with m pairs that
-#' are independent of each other.
+#' replacement `n_boot` times, separately for bags with and without a positive instance, and the
+#' variance is that of the AUCs of the draws; [set.seed()] makes it reproducible. Each draw takes
+#' one bag fewer than there are (Rao and Wu 1988), and the interval uses Student's t with two
+#' degrees of freedom fewer than there are bags: with few bags it would be too short otherwise. The
+#' interval is symmetric on the probit scale, where the AUC of normal scores is the distance between
+#' their means, and stays between 0 and 1. If all pairs are in order, or none is, this variance is
+#' 0; the inner end of the interval is then \eqn{(\alpha / 2)^{1/m}} (or one minus that), where m is
+#' a number of mutually independent pairs.
 #'
-#' An interval for one fit on bags that it has not seen does not say how much the AUC would vary
-#' with other training bags: for that, see [mil_benchmark()].
+#' The interval is for one fit on bags that it has not seen. It does not say how much the AUC would
+#' vary with other training bags: for that, see [mil_benchmark()].
 #'
 #' @param x numeric scores, higher = more target; a fitted model; or a curve of [mil_roc()], whose
-#'   values are taken as independent of each other.
+#'   values are treated as independent.
 #' @param truth,new_data,level,positive as in [mil_roc()].
-#' @param bag `NULL` (default), or for scores of instances a vector with the bag of each. Without
-#'   it, the scores are taken as independent, as those of bags.
-#' @param conf number in (0, 1\], default 0.95: the level of confidence.
-#' @param n_boot whole number >= 2, default 2000: number of draws of the bootstrap.
+#' @param bag `NULL` (default), or, for scores of instances, a vector with the bag of each. Without
+#'   it, scores are treated as independent, like those of bags.
+#' @param conf number in (0, 1\], default 0.95: the confidence level.
+#' @param n_boot whole number >= 2, default 2000: number of bootstrap draws.
 #' @param ... for a model: passed on to `predict()`.
 #' @return A data frame with one row: `auc`, `low`, `high`, `se` (on the scale of the AUC), `conf`,
 #'   and the numbers of `positive` and `negative` scores.
@@ -33,6 +35,9 @@
 #'
 #'   Obuchowski, N. A. (1997). Nonparametric analysis of clustered ROC curve data. *Biometrics*,
 #'   53(2), 567--578.
+#'
+#'   Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. *Journal
+#'   of the American Statistical Association*, 83(401), 231--241.
 #' @seealso [mil_roc()] for the curve.
 #' @examples
 #' set.seed(1)
@@ -84,6 +89,7 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
   if (is.null(bag)) {
     variance <- delong_variance(score, truth)
     pairs <- min(sum(truth), sum(!truth))
+    df <- Inf
   } else {
     if (length(bag) != length(score) || anyNA(bag))
       stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ",
@@ -92,8 +98,9 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
     variance <- bootstrap_variance(score, truth, bag,
                                    check_count(n_boot, "n_boot", min = 2, call = call))
     pairs <- min(length(unique(bag[truth])), length(unique(bag[!truth])), max(1, max(bag) %/% 2))
+    df <- max(1, max(bag) - 2)
   }
-  interval <- probit_interval(auc, variance, conf, pairs)
+  interval <- probit_interval(auc, variance, conf, pairs, df)
   data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf,
              positive = sum(truth), negative = sum(!truth))
 }
@@ -109,8 +116,8 @@ delong_variance <- function(score, truth) {
   of(truth, score) + of(!truth, -score)
 }
 
-# The variance of the AUC over draws of whole bags; those with a positive and those without are
-# drawn apart.
+# The variance of the AUC over draws of whole bags, drawn separately from those with a positive and
+# those without. With as many draws as there are bags the variance would be too small: one fewer.
 bootstrap_variance <- function(score, truth, bag, n_boot) {
   up <- order(score)
   truth <- truth[up]
@@ -119,7 +126,8 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
   last <- length(up) + 1 - match(score[up], rev(score[up]))
   strata <- split(seq_len(max(bag)), seq_len(max(bag)) %in% bag[truth])
   area <- vapply(seq_len(n_boot), function(i) {
-    drawn <- unlist(lapply(strata, function(s) s[sample.int(length(s), replace = TRUE)]))
+    drawn <- unlist(lapply(strata, function(s)
+      s[sample.int(length(s), max(1, length(s) - 1), replace = TRUE)]))
     weight <- tabulate(drawn, max(bag))[bag]
     below <- c(0, cumsum(weight * !truth))
     sum((weight * (below[first] + below[last + 1]) / 2)[truth]) /
@@ -128,13 +136,13 @@ bootstrap_variance <- function(score, truth, bag, n_boot) {
   stats::var(area[is.finite(area)])
 }
 
-# The interval of an AUC, symmetric on the probit scale. `pairs` is a number of pairs of a positive
-# and a negative that are independent: if all are in order, or none, the probability of that bounds
-# the AUC.
-probit_interval <- function(auc, variance, conf, pairs) {
+# The interval of an AUC, symmetric on the probit scale. `pairs`: the number of independent pairs
+# of a positive and a negative; if all of them are in order, or none, the probability of that
+# bounds the AUC. `df`: the degrees of freedom of the variance.
+probit_interval <- function(auc, variance, conf, pairs, df = Inf) {
   tail <- (1 - conf) / 2
   if (auc == 1) return(c(tail^(1 / pairs), 1))
   if (auc == 0) return(c(0, 1 - tail^(1 / pairs)))
   at <- stats::qnorm(auc)
-  stats::pnorm(at + c(-1, 1) * stats::qnorm(1 - tail) * sqrt(variance) / stats::dnorm(at))
+  stats::pnorm(at + c(-1, 1) * stats::qt(1 - tail, df) * sqrt(variance) / stats::dnorm(at))
 }

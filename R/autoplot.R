@@ -1,22 +1,21 @@
-# The plots of plot() for ggplot2, as objects that can be changed; registered when ggplot2 is
-# loaded.
+# What plot() draws, as ggplot2 objects; the methods are registered when ggplot2 is loaded.
 
 #' Plots for ggplot2
 #'
-#' `ggplot2::autoplot()` shows what `plot()` shows, as an object of ggplot2 to add themes and
-#' scales to.
+#' `ggplot2::autoplot()` shows what `plot()` shows, as a ggplot2 object to which you can add themes
+#' and scales.
 #'
 #' @param object a fitted model, [bags()], or what [mil_roc()], [mil_benchmark()], [mil_explain()],
 #'   [pd_far()], [mil_tune()] or [paper_experiment()] returned.
 #' @param what,new_data,bag as in [plot.mil_model()].
-#' @param n_bags,n_instances whole numbers >= 1, default 3 and 8: how many bags of each label, and
-#'   how many instances of each, to show.
+#' @param n_bags,n_instances whole numbers >= 1, default 3 and 8: number of bags per label, and of
+#'   instances per bag, to show.
 #' @param n whole number >= 1, default 6: number of instances to show.
 #' @param labels `NULL` (default), or names of the curves, as in [plot.mil_roc()].
 #' @param run,unit `NULL` (default: the first), or a number: which run and unit of an experiment.
-#' @param ... for curves: further curves, named or not. For `what = "scores"` and `"bag"`, passed to
-#'   [predict.mil_model()]. Otherwise nothing: an unknown argument is an error.
-#' @return An object of ggplot2.
+#' @param ... for curves: further curves, named or not. For `what = "scores"` and `"bag"`, passed
+#'   to [predict.mil_model()]. Otherwise it must be empty: an unknown argument is an error.
+#' @return A ggplot2 object.
 #' @name autoplot.mil_model
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' set.seed(1)
@@ -44,7 +43,7 @@ autoplot_atoms <- function(object, call = rlang::caller_env()) {
   shown <- learned_parts(object, call)
   role <- ifelse(shown$colour == target_colour, "target", "background")
   value <- shown$values
-  # Each picture on limits of its own, as plot() draws them.
+  # Each picture has its own limits, as in plot().
   if (!is.null(object$image_dim))
     value <- apply(value, 2, function(v) {
       limits <- picture_limits(v, shown$limits)
@@ -118,7 +117,7 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
     if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
 }
 
-# One panel per value of `panel`: images if they are, curves over the `axis` otherwise.
+# One panel per value of `panel`: images if instances are images, otherwise curves over `axis`.
 draw_instances <- function(long, axis, image_dim, panel, role, limits, scales = "fixed") {
   facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]),
                                scales = if (is.null(image_dim)) scales else "fixed")

@@ -2,13 +2,14 @@
 #'
 #' @param x [bags()].
 #' @param k whole number >= 2, default 3: number of folds.
-#' @param group `NULL` (default: none), or what bags have in common that must not be in two folds,
-#'   such as the person, the scene or the flight that they come from: one value per bag, in the
-#'   order of the bags or named by them. Bags of one group resemble each other, so a fit that was
-#'   trained on some of them does better on the rest than it will on new groups.
-#' @return An integer vector, one fold per bag, named by the bags. Positive and negative bags are
-#'   each spread evenly over the folds, at random; with `group`, as evenly as whole groups allow.
-#'   Bags with the same instances, such as the copies of a bootstrap, are a group.
+#' @param group `NULL` (default: none), or one value per bag, in the order of the bags or named by
+#'   their ids: the person, scene or flight that a bag comes from. Bags of one group stay in one
+#'   fold. They resemble each other, so a fit trained on some of them does better on the rest than
+#'   it will on new groups.
+#' @return An integer vector with the fold of each bag, named by the ids of the bags. Positive and
+#'   negative bags are each spread evenly over the folds, at random; with `group`, as evenly as
+#'   whole groups allow. Bags with the same instances, such as copies in a bootstrap sample, are
+#'   treated as a group.
 #' @seealso [mil_cv()], [mil_tune()]
 #' @examples
 #' set.seed(1)
@@ -39,8 +40,8 @@ draw_folds <- function(b, k, name, group = NULL, call = rlang::caller_env()) {
   stats::setNames(fold, b$ids)
 }
 
-# A group for each bag, where some bags have the same instances: copies in training and test would
-# flatter every method. NULL where all differ.
+# A group for each bag if some bags have the same instances, because copies in both training and
+# test would flatter every method; NULL if all differ.
 equal_bags <- function(b) {
   mixture <- signif(drop(cross(b$x, cos(seq_len(nrow(b$x))))), 10)
   group <- unname(vapply(split(mixture, b$bag),
@@ -58,8 +59,8 @@ check_group <- function(group, b, call = rlang::caller_env()) {
   as.character(group)
 }
 
-# Groups go, the largest first, where they leave the shares of both labels most even, in one of
-# several random orders that gives every fold bags of both labels.
+# Places groups, the largest first, where they keep the shares of both labels most even; of several
+# random orders, takes one that gives every fold bags of both labels.
 draw_group_folds <- function(label, k, group, name, call) {
   count <- table(factor(group, unique(group)), factor(label, c(TRUE, FALSE)))
   share <- sweep(count, 2, colSums(count), "/")
@@ -70,9 +71,9 @@ draw_group_folds <- function(label, k, group, name, call) {
   }
   stop_fumi(
     "`", name,
-    "` must be such that each fold can have positive and negative bags of groups of its own, but ",
+    "` must leave positive and negative bags in each fold, but ",
     k, " is too large for ", sum(count[, 1] > 0), " groups with positive and ",
-    sum(count[, 2] > 0), " with negative bags (bags with the same instances are a group).",
+    sum(count[, 2] > 0), " with negative bags (bags with the same instances form a group).",
     call = call)
 }
 

@@ -1,26 +1,26 @@
 #' Work with bags
 #'
-#' `length()` is the number of bags; `[` takes bags by number, id or logical, in the order asked
-#' for; `c()` puts bags together; `split()` divides them by whole bags; `as.matrix()` and
-#' `as.data.frame()` give the instances back in the order in which they came.
+#' `length()` is the number of bags; `[` selects bags by number, id or logical, in the order asked
+#' for; `c()` combines bags; `split()` divides them into sets of whole bags; `as.matrix()` and
+#' `as.data.frame()` return the instances in the order in which they were given.
 #'
-#' A bag that is taken more than once, as in a bootstrap, is as many bags: `b[c("u", "u")]` has
-#' the ids `u` and `u.1`, by [make.unique()]. `rev(b)`, `head(b)` and `sample(b, replace = TRUE)`
-#' work as for any vector. Bags that are taken in the order in which they are keep the order of
-#' their instances; otherwise instances come bag by bag.
+#' A bag that is selected more than once, as in a bootstrap, becomes several bags: `b[c("u", "u")]`
+#' has the ids `u` and `u.1`, as made by [make.unique()]. `rev(b)`, `head(b)` and
+#' `sample(b, replace = TRUE)` work as for any vector. If the selected bags stay in their order, so
+#' do their instances; otherwise the instances are arranged bag by bag.
 #'
 #' @param x,object [bags()].
 #' @param i vector of numbers, ids or logicals: the bags to keep.
 #' @param f for `split()`: a vector with one entry per bag, as in [base::split()]; or one number in
-#'   (0, 1\], the share of bags for training, drawn at random within each label, which
-#'   gives a list with `train` and `test`.
+#'   (0, 1\], the share of bags for training, drawn at random within each label; the result is then
+#'   a list with `train` and `test`.
 #' @param drop,row.names,optional ignored.
 #' @param ... for `c()`, further bags; otherwise ignored.
-#' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d.
-#'   `as.data.frame()`: columns `bag`, `label`, `truth` (if known), and one for each feature, from
-#'   which [bags()] makes the same bags again. `summary()`: a data frame with one row per bag:
-#'   `bag`, `label`, `instances` and, if known, the number of `targets`. More than eight rows print
-#'   as a table by label with the first bags; `as.data.frame(summary(b))` prints all.
+#' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d. `as.data.frame()`:
+#'   columns `bag`, `label`, `truth` (if known), and one per feature, from which [bags()] makes the
+#'   same bags again. `summary()`: a data frame with one row per bag: `bag`, `label`, `instances`
+#'   and, if known, the number of `targets`. If it has more than eight rows, it prints as a table
+#'   by label followed by the first bags; `as.data.frame(summary(b))` prints all rows.
 #' @name bags-methods
 #' @examples
 #' set.seed(1)
@@ -93,7 +93,7 @@ length.bags <- function(x) length(x$ids)
   bags_as_asked(x, i)
 }
 
-# Bags in another order than they are in, or more than once: bag by bag.
+# Bags in a new order, or repeated: their instances bag by bag.
 bags_as_asked <- function(x, i) {
   by_user <- order(x$order)
   members <- split(by_user, factor(x$bag[by_user], seq_along(x$ids)))[i]
@@ -131,7 +131,7 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
   if (is.character(i)) {
     unknown <- setdiff(i, x$ids)
     if (length(unknown))
-      stop_fumi("`", name, "` must name bags that are there, but there is no bag ",
+      stop_fumi("`", name, "` must name existing bags, but there is no bag ",
                 enumerate(unknown), ".", class = "subscript", call = call)
     return(match(i, x$ids))
   }

@@ -3,37 +3,38 @@
 #' Bags from a raster with imprecise target points
 #'
 #' A hyperspectral cube with ground truth from a GPS receiver is multiple-instance data: the target
-#' is in one of the pixels near the point, nobody knows which. Each point gives a positive bag, the
-#' pixels of its halo; negative bags are made of pixels that lie in no halo. It needs the package
-#' terra, which reads GeoTIFF, ENVI and many other formats.
+#' is in one of the pixels near the point, but it is not known in which. Each point gives a
+#' positive bag, the pixels of its halo; negative bags consist of pixels outside all haloes. This
+#' needs the package terra, which reads GeoTIFF, ENVI and many other formats.
 #'
 #' @section Haloes:
-#' The halo of a point is the pixel that holds the point and all pixels whose centre is at most
-#' `halo` away from it, in the units of the map: metres, mostly; pixels, if the raster has no
-#' coordinates of its own. Take the error of the positions plus the radius of a target. A raster in
-#' degrees is refused: `terra::project()` gives it a map.
+#' The halo of a point is the pixel that contains the point and all pixels whose centre is at most
+#' `halo` away from it, in the units of the map: usually metres, or pixels if the raster has no
+#' coordinate system. A good value is the error of the positions plus the radius of a target. A
+#' raster in degrees is refused: use `terra::project()` first.
 #'
-#' A pixel that lies in the haloes of two points is in both bags, so that each keeps its promise to
-#' hold a target.
+#' A pixel that lies in the haloes of two points is in both bags, so that each bag holds its
+#' target.
 #'
-#' Pixels with a band that is missing or infinite are left out. A point whose halo has no other
-#' pixels gives no bag, with a warning.
+#' Pixels with a missing or infinite band are left out. If no pixel of a halo remains, its point
+#' gives no bag, with a warning.
 #'
-#' @param x a `SpatRaster` of terra, one layer per band. It is read in blocks; only pixels of bags
-#'   are kept.
+#' @param x a `SpatRaster` of terra, one layer per band. It is read in blocks; only the pixels of
+#'   bags are kept.
 #' @param points the targets: a `SpatVector` of points, or a matrix or data frame with columns `x`
 #'   and `y`, or with two columns, in the coordinates of the map.
-#' @param halo number >= 0: how far a target may be from its point, see below.
-#' @param negative `"random"` (default): negative bags are random pixels outside of all haloes.
-#'   `"tiles"`: they are square tiles of the raster, drawn at random, less the haloes.
-#' @param n_negative,negative_size whole numbers >= 1, default 50 each: number of negative bags, and
-#'   of pixels per bag (for tiles, rounded up to a square, less the haloes); fewer if the raster has
-#'   not as many.
-#' @param ... nothing: an unknown argument is an error.
+#' @param halo number >= 0, in the units of the map: how far a target may be from its point, see
+#'   below.
+#' @param negative `"random"` (default): negative bags are random pixels outside all haloes.
+#'   `"tiles"`: they are square tiles of the raster, drawn at random, without the pixels of haloes.
+#' @param n_negative,negative_size whole numbers >= 1, default 50 each: number of negative bags,
+#'   and of pixels per bag (for tiles, rounded up to a square, without the pixels of haloes); fewer
+#'   if the raster does not have as many.
+#' @param ... must be empty: an unknown argument is an error.
 #' @return `bags()`: [bags()] with the ids `target<i>` for point i, and `background<j>`, and the
 #'   names of the layers as names of the features. `bag_cells()`: a data frame with one row per
-#'   instance, in the order of `as.matrix()`: its `bag`, and its `cell` of the raster, as
-#'   `terra::xyFromCell()` takes it.
+#'   instance, in the order of `as.matrix()`: its `bag` and its `cell` in the raster, for
+#'   `terra::xyFromCell()`.
 #' @seealso [predict_raster()], [pd_far()], `vignette("hyperspectral")`
 #' @name bags.SpatRaster
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
@@ -144,7 +145,8 @@ check_map <- function(x, name, call = rlang::caller_env()) {
 # Coordinates as a matrix with two columns, on the map of `x`.
 check_map_points <- function(points, x, call = rlang::caller_env()) {
   if (isTRUE(terra::is.lonlat(x, warn = FALSE)))
-    stop_fumi("`halo` must be a length on a map, but the raster is in degrees: `terra::project()` gives it a map.",
+    stop_fumi("`halo` must be a distance on a map, but the raster is in degrees: project it with ",
+              "`terra::project()`.",
               class = "crs", call = call)
   if (inherits(points, "SpatVector") && terra::geomtype(points) == "points") {
     known <- nzchar(terra::crs(points)) && nzchar(terra::crs(x))
@@ -155,8 +157,8 @@ check_map_points <- function(points, x, call = rlang::caller_env()) {
     xy <- as.matrix(xy)
     if (is.numeric(xy) && ncol(xy) == 2 && nrow(xy) > 0 && all(is.finite(xy))) return(unname(xy))
   }
-  stop_fumi("`points` must be points of terra, or a matrix or data frame with finite columns `x` and `y`, not ",
-            describe(points), ".", class = "type", call = call)
+  stop_fumi("`points` must be points of terra, or a matrix or data frame with finite columns `x` ",
+            "and `y`, not ", describe(points), ".", class = "type", call = call)
 }
 
 # The raster in blocks of whole rows: what `each` makes of the values of a block (cells x layers)

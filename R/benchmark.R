@@ -1,77 +1,77 @@
 #' Compare methods by repeated cross-validation over whole bags
 #'
-#' Every method is fitted to all folds of bags but one and scores the bags that were left out; the
-#' folds are drawn anew several times. The AUC of a method is the mean over the held-out folds,
-#' with a confidence interval, and the methods are compared in pairs by a test that knows that fits
-#' share training bags.
+#' Every method is fitted to all folds of bags but one and scores the bags that were left out; this
+#' is repeated with several draws of the folds. The AUC of a method is the mean over the held-out
+#' folds, with a confidence interval. Methods are compared in pairs by a test that allows for the
+#' training bags that fits share.
 #'
-#' @section What the interval is for:
+#' @section What the interval means:
 #' An AUC is computed within each held-out fold, from bags that one fit has scored. Its mean
 #' estimates the AUC that the method reaches *on average over training sets of that size* (with 5
-#' folds, four fifths of the bags), on new bags of the same kind. That is the target of the
-#' interval, and the difference of two such averages is what a pair is tested for. It is not the
-#' AUC of one of these fits, nor of a fit to all bags, which is often a little higher.
+#' folds, four fifths of the bags), on new bags of the same kind. The interval is for this average,
+#' and the test of a pair is for the difference of two such averages. It is not the AUC of one of
+#' these fits, nor of a fit to all bags, which is often a little higher.
 #'
 #' @section Variance:
-#' The AUCs of the folds are not independent: fits share training bags, and in different repeats
-#' test bags, too. With
-#' \eqn{J} folds in all, variance \eqn{\sigma^2} of the AUC of one fold and correlation \eqn{\rho}
-#' of any two, the variance of their mean is \eqn{\sigma^2 (\rho + (1 - \rho) / J)}. There is no
-#' unbiased estimate of \eqn{\rho} (Bengio and Grandvalet, 2004); as Nadeau and Bengio (2003)
-#' propose, it is taken to be the share of test bags,
-#' \eqn{1 / }`folds`. For \eqn{\sigma^2} they take the variance between folds, divided by
-#' \eqn{1 - \rho}, which varies much from data set to data set; here it is the mean of the unbiased
-#' estimates within the folds, from all pairs of a positive and a negative bag. Intervals are those
-#' of [mil_auc()] with this variance; a pair is tested by Student's t with as many degrees of
-#' freedom as there are bags, less two.
+#' The AUCs of the folds are not independent: fits share training bags and, across repeats, test
+#' bags too. With \eqn{J} folds in all, variance \eqn{\sigma^2} of the AUC of one fold and
+#' correlation \eqn{\rho} of any two, the variance of their mean is
+#' \eqn{\sigma^2 (\rho + (1 - \rho) / J)}. There is no unbiased estimate of \eqn{\rho} (Bengio and
+#' Grandvalet, 2004); as Nadeau and Bengio (2003) propose, it is taken to be the share of test
+#' bags, \eqn{1 / }`folds`. For \eqn{\sigma^2} they take the variance between folds, divided by
+#' \eqn{1 - \rho}, which varies a lot between data sets; here it is the mean of the unbiased
+#' estimates within the folds, from all pairs of a positive and a negative bag. Intervals are
+#' computed as in [mil_auc()] with this variance; a pair is tested by Student's t, with two degrees
+#' of freedom fewer than there are bags.
 #'
-#' The script `bench/coverage.R` of the source package measures this by simulation: with 40 bags, 5
-#' folds and 5 repeats, 95 % intervals cover the truth in 95.5 and 96.3 % of data sets that are
-#' noise and in 93.9 and 94.6 % with a weak signal (two methods, 700 data sets each), and a test at
-#' 5 % rejects in 4.6, 4.3, 6.1 and 5.4 % where two methods are equally good. A single repeat
-#' (`repeats = 1`) has wider intervals than it needs. Methods that do not learn at all, and
-#' differences of methods whose scores are much alike, vary less than this variance says: their
-#' intervals are too wide, and small differences are found less often than they could be. Two
-#' methods that used the same features rejected in at most 2 % in simulations. The estimator was
-#' chosen among several by simulations of the same kind of data, with other seeds; other numbers of
-#' bags and folds were not simulated.
+#' The script `bench/coverage.R` of the sources checks this by simulation: with 40 bags, 5 folds
+#' and 5 repeats, 95 % intervals cover the truth in 95.5 and 96.3 % of data sets of pure noise and
+#' in 93.9 and 94.6 % with a weak signal (two methods, 700 data sets each), and a test at the 5 %
+#' level rejects in 4.6, 4.3, 6.1 and 5.4 % of cases where two methods are equally good. With a
+#' single repeat (`repeats = 1`) intervals are wider than necessary. Methods that do not learn at
+#' all, and differences between methods with very similar scores, vary less than this estimate:
+#' their intervals are too wide, and small differences are found less often than they could be. For
+#' two methods that used the same features, the test rejected in at most 2 % of simulations. The
+#' estimator was chosen among several by simulations of the same kind of data with other seeds;
+#' other numbers of bags and folds were not simulated.
 #'
 #' @section Bags of different sizes:
 #' By default the score of a bag is that of its best instance, and the best of twenty is larger
 #' than the best of four whatever the labels: where positive bags have four instances and negative
 #' bags twenty, scores that are pure noise have an AUC of 0.17, and 0.83 the other way round. If
-#' sizes differ and are no part of what is to be learnt, compare with `pool = "top"`, see
+#' sizes differ but carry no information about the label, compare with `pool = "top"`, see
 #' [pool_bags()].
 #'
 #' @param x [bags()]; for `plot()` and `print()`, what `mil_benchmark()` returned.
-#' @param methods a named list with one entry per method: a function that fits, such as [dlfumi()],
+#' @param methods a named list with one entry per method: a fitting function, such as [dlfumi()],
 #'   or a list of such a function and parameters, `list(dlfumi, n_target = 2)`; or the names of
 #'   functions of this package, `c("dlfumi", "sil")`.
 #' @param folds whole number >= 2, default 5; or the fold of each bag, as [bag_folds()] gives it;
 #'   or a matrix with one column of folds per repeat.
-#' @param repeats whole number >= 1, default 5: how often folds are drawn anew, if `folds` is a
+#' @param repeats whole number >= 1, default 5: how often the folds are drawn, if `folds` is a
 #'   number.
-#' @param level number in (0, 1), default 0.95: level of the confidence intervals.
-#' @param adjust default `"holm"`: how p-values are adjusted for the number of pairs, see
+#' @param level number in (0, 1), default 0.95: confidence level of the intervals.
+#' @param adjust string, default `"holm"`: how p-values are adjusted for the number of pairs, see
 #'   [stats::p.adjust()].
-#' @param pool how the score of a bag comes from those of its instances, see [pool_bags()]. `NULL`
-#'   (default): as each method does it.
+#' @param pool `NULL` (default: as each method does it), or a string: how the score of a bag is
+#'   computed from those of its instances, see [pool_bags()].
 #' @param group,dir,progress as in [mil_tune()].
 #' @param digits whole number >= 0, default 3: number of decimals.
 #' @param ... for `plot()`, passed to [plot.mil_roc()]; otherwise nothing.
 #' @return A list of class `mil_benchmark`:
 #'   \item{results}{one row per method, best first: `method`, `auc`, the mean over held-out folds,
 #'     its interval `low` to `high` and standard error `se`, `fold_sd`, the standard deviation of
-#'     the AUCs of folds, `accuracy` of the classes that the fits assign, `seconds` of training,
-#'     and `error`, why a method that failed has no numbers}
+#'     the AUCs of folds, `accuracy` of the predicted classes, whose thresholds come from the fits'
+#'     own training bags unless a method is given `calibrate = 5`, `seconds` of training, and
+#'     `error`, the reason why a method failed}
 #'   \item{tests}{one row per pair: the methods, the `difference` of their AUCs, its standard error
 #'     `se`, `p` and `p_adjusted`}
 #'   \item{scores}{one row per method, repeat and held-out bag: `method`, `bag`, `run`, `fold`,
-#'     `positive`, `score`, `called`. Fits have scores on different scales; these are centred and
-#'     scaled by their mean and standard deviation over the instances of the negative training bags
-#'     of each fit, as in [one_vs_rest()]}
-#'   \item{curves}{by method, the ROC curve of all these scores together. It compares bags of
-#'     different folds, too, and its area differs a little from `auc`}
+#'     `positive`, `score`, `called`. Scores of different fits are on different scales, so each
+#'     fit's scores are centred and scaled by their mean and standard deviation over the instances
+#'     of its negative training bags, as in [one_vs_rest()]}
+#'   \item{curves}{for each method, the ROC curve of all these scores together. It also compares
+#'     bags of different folds, so its area differs a little from `auc`}
 #' @references Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. *Machine
 #'   Learning*, 52(3), 239--281.
 #'
@@ -128,21 +128,22 @@ check_methods <- function(methods, call = rlang::caller_env()) {
     known <- getNamespaceExports(topenv())
     odd <- setdiff(methods, known)
     if (length(odd))
-      stop_fumi("`methods` must be names of functions of this package, but ", odd[1], " is none",
+      stop_fumi("`methods` must be names of functions of this package, but ", odd[1], " is not one",
                 did_you_mean(odd[1], known), ".", call = call)
     methods <- stats::setNames(lapply(methods, get, envir = topenv(), mode = "function"), methods)
   }
   entry <- lapply(methods, function(m) if (is.function(m)) list(m) else m)
   fits <- function(m) is.list(m) && length(m) && is.function(m[[1]])
   if (!is.list(methods) || !length(methods) || !all(vapply(entry, fits, NA)))
-    stop_fumi("`methods` must be a list of functions that fit, or of lists of such a function and parameters, or names ",
+    stop_fumi("`methods` must be a list of fitting functions, or of lists of such a function and ",
+              "its parameters, or names ",
               "of functions of this package, not ", describe(methods), ".", call = call)
   if (any(rlang::names2(entry) == "") || anyDuplicated(names(entry)))
     stop_fumi("`methods` must have a name of its own for each method.", call = call)
   entry
 }
 
-# All methods meet the same bags and the same random numbers in a fold.
+# In a fold, all methods get the same bags and the same random numbers.
 benchmark_tasks <- function(b, methods, drawn) {
   place <- do.call(rbind, lapply(seq_len(ncol(drawn$folds)), function(j)
     data.frame(run = j, fold = sort(unique(drawn$folds[, j])))))
@@ -160,7 +161,7 @@ benchmark_runner <- function(pool) {
   function(task) benchmark_fold(task, pool)
 }
 
-# The scores of the bags of one fold by a fit to the others, or why there are none.
+# The scores of the bags of one fold by a fit to the others, or the error that prevented them.
 benchmark_fold <- function(task, pool) {
   train <- task$data[task$folds != task$fold]
   held <- task$data[task$folds == task$fold]
@@ -212,9 +213,9 @@ mean_over_folds <- function(pairs, share) {
        variance = of_fold * (share + (1 - share) / length(by_fold)))
 }
 
-# An unbiased estimate of the variance of the mean of a matrix in which rows are independent, and
-# columns: the square of the mean less the mean product of entries that share neither row nor
-# column. NA with a single row or column.
+# An unbiased estimate of the variance of the mean of a matrix with independent rows and
+# independent columns: the square of the mean minus the mean product of entries that share neither
+# row nor column. NA with a single row or column.
 pair_variance <- function(pairs) {
   m <- nrow(pairs)
   n <- ncol(pairs)
@@ -233,7 +234,7 @@ new_mil_benchmark <- function(done, tasks, methods, level, adjust, call = rlang:
                                          NA)[[1]], "")
   whole <- is.na(errors)
   if (!any(whole))
-    stop_fumi("At least one of `methods` must run, but all fail: ", errors[[1]], class = "fit",
+    stop_fumi("At least one of `methods` must run, but all failed: ", errors[[1]], class = "fit",
               call = call)
   scores <- lapply(of[whole], function(folds) do.call(rbind, lapply(folds, `[[`, "scores")))
   pairs <- lapply(scores, fold_pairs)
@@ -294,10 +295,9 @@ print.mil_benchmark <- function(x, digits = 3, ...) {
   s <- x$scores[x$scores$method == x$scores$method[1], ]
   r <- x$results
   runs <- length(unique(s$run))
-  cat("Benchmark of ", nrow(r), if (nrow(r) > 1) " methods: " else " method: ",
-      length(unique(s$bag)),
-      " bags, ", length(unique(s$fold)), " folds",
-      if (runs > 1) paste0(", drawn ", runs, " times"), "\n", sep = "")
+  cat(pluralize("Benchmark of {nrow(r)} method{?s}: "), length(unique(s$bag)), " bags, ",
+      length(unique(s$fold)), " folds", if (runs > 1) paste0(", repeated ", runs, " times"), "\n",
+      sep = "")
   number <- function(v) ifelse(is.na(v), "", formatC(v, digits, format = "f"))
   shown <- data.frame(method = r$method, AUC = number(r$auc),
                       ifelse(is.na(r$auc), "", paste(number(r$low), "to", number(r$high))),

@@ -7,9 +7,9 @@
 #   variables   the variables of the terms as text, as new data need them
 # It is NULL where each feature is a numeric column.
 
-# The functions that a formula may use. They work on one row at a time, or (the last ones) keep
-# what they need of the training data. No other is run, so that a fit does not depend on what else
-# is loaded, nor a file of a fit on code.
+# The functions that a formula may use. They work row by row, or (the last ones) keep what they
+# need from the training data. No other function is run, so a fit does not depend on what else is
+# loaded, and the file of a fit contains no code.
 term_functions <- c("(", "+", "-", "*", "/", "^", "%%", "%/%", "<", ">", "<=", ">=", "==", "!=",
                     "&", "|", "!", "c",
                     "list", "I", "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "abs",
@@ -42,7 +42,7 @@ term_environment <- function() {
   list2env(c(functions, own, pi = pi), parent = emptyenv())
 }
 
-# A number of breaks would be placed anew in new data.
+# Given as a number, breaks would depend on the data that they are applied to.
 cut_at <- function(x, breaks, ...) {
   if (length(breaks) < 2) stop("`cut()` needs its breaks, not their number")
   cut(x, breaks, ...)
@@ -50,7 +50,7 @@ cut_at <- function(x, breaks, ...) {
 
 # ---- making one -----------------------------------------------------------------------------
 
-# For columns that stand for themselves.
+# For columns used as they are.
 column_blueprint <- function(data) {
   is_factor <- vapply(data, is.factor, NA)
   if (!any(is_factor) && !any(vapply(data, is.matrix, NA))) return(NULL)
@@ -69,10 +69,10 @@ factor_coding <- function(f) {
 # with the columns it reads.
 formula_blueprint <- function(formula, data, dot, call) {
   refuse <- function(...) stop_fumi("`x` must have ", ..., ".", class = "column", call = call)
-  failed <- function(e) refuse("a right side that can be computed, but: ", conditionMessage(e))
+  failed <- function(e) refuse("a right-hand side that can be computed, but: ", conditionMessage(e))
   formula[[length(formula)]] <- without_packages(formula[[length(formula)]])
   terms <- tryCatch(stats::delete.response(stats::terms(formula, data = data[dot])), error = failed)
-  if (!is.null(attr(terms, "offset"))) refuse("a right side without an offset")
+  if (!is.null(attr(terms, "offset"))) refuse("a right-hand side without an offset")
   labels <- lapply(attr(terms, "term.labels"), str2lang)
   for (label in labels) {
     odd <- odd_names(label, names(data), c(term_functions, ":"))
@@ -98,14 +98,14 @@ formula_blueprint <- function(formula, data, dot, call) {
 # What in a term or a variable of a formula is not allowed, in words; NULL if nothing is.
 odd_names <- function(expression, columns, functions = term_functions) {
   if (is.name(expression) && !as.character(expression) %in% c(columns, "pi"))
-    return(paste0("columns of `data` on its right side, but ", as.character(expression),
-                  " is none"))
+    return(paste0("columns of `data` on its right-hand side, but ",
+                  as.character(expression), " is not one"))
   if (!is.call(expression)) return(NULL)
   name <- expression[[1]]
   if (!is.name(name) || !as.character(name) %in% functions)
     return(paste0(
-      "functions that new data can be given to, such as log(), poly() and factor(), but ",
-      paste(deparse(name), collapse = ""), "() is none of them: compute that column first"))
+      "functions that can be applied to new data, such as log(), poly() and factor(), but ",
+      paste(deparse(name), collapse = ""), "() is not one of them: compute that column first"))
   odd <- unlist(lapply(as.list(expression)[-1], odd_names, columns, functions))
   if (length(odd)) odd[1]
 }

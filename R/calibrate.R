@@ -1,77 +1,77 @@
-# What turns the scores of a fit into classes and probabilities: `calibration`, one plain list in
-# every fit, made from the scores that bags get by fits that have not seen them.
+# What turns the scores of a fit into classes and probabilities: `calibration`, a plain list in
+# every fit, made from scores of bags by fits that have not seen them.
 
 #' Calibrate a fit
 #'
-#' Every fitter of this package calibrates what it returns: it chooses the threshold that
-#' `predict(type = "class")` goes by, and the curves that turn scores into the probabilities of
-#' `predict(type = "prob")`. `mil_calibrate()` does the same for a method of your own, or again for
-#' a fit, with bags that the fit has not seen.
+#' Every fitter of this package calibrates what it returns: it chooses the threshold for
+#' `predict(type = "class")` and the curves that turn scores into the probabilities of
+#' `predict(type = "prob")`. `mil_calibrate()` does the same for a method of your own, or
+#' recalibrates a fit with bags that it has not seen.
 #'
 #' @section How it works:
-#' A fit scores the bags that it was trained on higher or lower than it scores new ones, so their
-#' scores say little. The training bags are split into `folds` parts of whole bags, with both
-#' labels spread evenly; each part is scored by a fit to the other parts. Such a fit may have
-#' scores on another scale than the fit to all bags: they are shifted and stretched such that the
-#' scores of the bags that both were trained on agree in mean and standard deviation (scores that
-#' are ratios as their logarithms). A fit that tells the bags that it was trained on apart much
-#' better or worse than the whole fit does (by more than 0.04 in Brier score) has ended in another
-#' optimum: the bags that it scored are left out. If fewer than half remain, all are used, and
-#' the scores of the folds are instead shifted and stretched such that the logistic curves to the
-#' labels of the bags that both were trained on agree; `print()` says so, and such probabilities
-#' are less certain than others. From the scores come
+#' A fit scores its training bags higher or lower than new ones, so these scores say little about
+#' new bags. The training bags are therefore split into `folds` parts of whole bags, with both
+#' labels spread evenly, and each part is scored by a fit to the other parts. The scores of such a
+#' fit may be on a different scale from those of the fit to all bags: they are shifted and
+#' stretched so that the scores of the bags on which both were trained agree in mean and standard
+#' deviation (ratios are taken as logarithms). If such a fit separates its training bags much
+#' better or worse than the whole fit does (by more than 0.04 in Brier score), it has ended in
+#' another optimum, and the bags that it scored are left out. If fewer than half of the bags
+#' remain, all are used, and the scores of the folds are instead shifted and stretched so that the
+#' logistic curves to the labels of the bags on which both were trained agree; `print()` says so,
+#' and such probabilities are less reliable. From the scores are computed
 #'
-#' * the threshold, the score with the best balanced accuracy, and among equals the middle of the
-#'   widest gap;
+#' * the threshold: the score with the best balanced accuracy, among ties the middle of the widest
+#'   gap;
 #' * a logistic curve from the score of a bag to the probability that it is positive, with Platt's
-#'   (1999) smoothed labels and a slope that is positive;
-#' * a logistic curve from the score of an instance to the probability that it is a target. The
-#'   labels of instances are not known. The curve is the one for which the probability that a bag
-#'   holds at least one target,
-#'   \eqn{1 - \prod_i (1 - p_i)}, agrees best with the labels of the bags, by maximum likelihood.
-#'   So it takes for granted that a bag is positive because of single instances, and that these are
-#'   independent given their scores. The probability of a bag is not computed from those of its
-#'   instances.
+#'   (1999) smoothed labels and a positive slope;
+#' * a logistic curve from the score of an instance to the probability that it is a target. Since
+#'   the labels of instances are unknown, the curve is fitted by maximum likelihood to the labels
+#'   of the bags, with \eqn{1 - \prod_i (1 - p_i)} as the probability that a bag holds at least one
+#'   target. This assumes that a bag is positive because of single instances, which are independent
+#'   given their scores. The probability of a bag is not computed from those of its instances.
 #'
 #' A method with a probability model ([diverse_density()], [em_dd()], [dmil()]) keeps the
 #' probabilities of its model if they have a lower Brier score (the mean squared difference from
-#' the labels) on these bags than the logistic curve has, and these bags are not those that the fit
-#' was trained on. Probabilities are those for bags among which positive ones are as frequent as in
-#' the training data.
+#' the labels) on these bags than the logistic curve, and if the scores are not in-sample.
+#' Probabilities assume that positive bags are as frequent as in the training data.
 #'
-#' The random numbers of calibration come from a stream of its own: a fit has the same atoms or
-#' weights with it and without, and what is drawn after a fit does not change.
+#' Calibration uses a random stream of its own: a fit has the same atoms or weights with and
+#' without it, and random numbers drawn after a fit do not change.
 #'
 #' @section When it is in-sample:
-#' `calibrate = 0`, or `FALSE`, uses the scores of the training bags by the fit itself, as version
-#' 0.1.0 did; `print()` says so. Such probabilities are too near 0 and 1, and the threshold may be
-#' too high. The default, `"auto"`, is five folds, and in-sample for fits that are large: those of
-#' more than 1e10 multiplications, as estimated from the numbers of instances, features, atoms and
-#' iterations (no clock is looked at). Any number is followed however large the fit is. Calibration
-#' is in-sample, too, with fewer than 4 bags of a label, for [bag_shards()], after an interrupt,
-#' and where a fit to a part of the bags fails. `options(fumi.calibrate = 0)` changes the default.
+#' `calibrate = 0`, or `FALSE`, uses the fit's own scores of its training bags, as version 0.1.0
+#' did; `print()` says so. Such probabilities are too close to 0 and 1, and the threshold may be
+#' too high. The default, `"auto"`, uses five folds, but is in-sample for large fits: those of more
+#' than 1e10 multiplications, estimated from the numbers of instances, features, atoms and
+#' iterations (not from the time taken). A given number of folds is always used, however large the
+#' fit. Calibration is also in-sample with fewer than 4 bags of a label, for [bag_shards()], after
+#' an interrupt, and if a fit to part of the bags fails. `options(fumi.calibrate = 0)` changes the
+#' default.
 #'
-#' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] measure by scores, and fit
-#' without folds of calibration.
+#' [mil_tune()], [mil_cv()], [mil_benchmark()] and [paper_experiment()] need scores only, and fit
+#' without cross-validated calibration.
 #'
 #' @param object a fitted model.
 #' @param x,... [bags()], or what [bags()] takes. With `refit`, the training bags.
 #' @param refit `NULL` (default), or a function of bags that fits the same method with the same
-#'   parameters, and does not calibrate. By default the bags are scored by `object` as they are,
-#'   which is right for bags that it has not seen.
-#' @param folds for `refit`: `"auto"` (default), a number of folds >= 2, or 0, as the argument
+#'   parameters and without calibration. By default `object` scores the bags itself, which is right
+#'   for bags that it has not seen.
+#' @param folds for `refit`: `"auto"` (default), a number of folds >= 2, or 0, like the argument
 #'   `calibrate` of a fitter.
-#' @param work number, default 0, for `folds = "auto"`: an estimate of the number of multiplications
-#'   that a fit takes.
-#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
+#' @param work number, default 0, for `folds = "auto"`: an estimate of the number of
+#'   multiplications in a fit.
+#' @param progress `TRUE` or `FALSE`: whether to show a progress bar; by default in interactive
+#'   sessions.
 #' @return The model, with `calibration`, a list:
 #'   \item{source}{`"out-of-fold"`, `"in-sample"`, or `"given"` without `refit`}
 #'   \item{folds, n_bags}{number of folds, and of bags}
-#'   \item{why}{why it is in-sample, or that fits of folds differ from the whole fit, or `NULL`}
+#'   \item{why}{why it is in-sample, a note that fits of folds differ from the whole fit, or
+#'     `NULL`}
 #'   \item{bag}{for the method's own score of a bag (`own`) and for each pooling a list of
 #'     `threshold` and `curve`}
 #'   \item{instance}{the same for instances}
-#'   \item{kept}{`"curve"`, or `"model"` where the probabilities are those of the method}
+#'   \item{kept}{`"curve"`, or `"model"` if the probabilities are those of the method's model}
 #'   \item{brier}{the Brier scores of both on these bags}
 #' @references Platt, J. C. (1999). Probabilistic outputs for support vector machines and
 #'   comparisons to regularized likelihood methods. *Advances in Large Margin Classifiers*, MIT
@@ -135,7 +135,7 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE,
   if (is.null(why)) {
     n_folds <- min(if (folds == "auto") default_folds else folds, fewest)
     stopped <- function(e) {
-      warn_fumi("Interrupted during calibration: the fit is whole, with an in-sample calibration.",
+      warn_fumi("Interrupted during calibration: the fit is complete, but calibrated in-sample.",
                 class = "interrupt", call = call)
       "it was interrupted"
     }
@@ -196,16 +196,16 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
   scores_of_folds(by_moments, by_curve, fold %in% which(alike))
 }
 
-# How well scores tell the bags apart that they were learnt from.
+# How well scores separate the bags that they were learnt from.
 own_brier <- function(object, score, positive) {
   score <- comparable(object, score)
   brier_score(bag_curve(score, positive), score, positive)
 }
 
-# A fit of a fold that tells its bags apart much worse, or better, than the whole fit tells the
-# same bags has ended in another optimum, and does not stand for it: the bags that it scored are
-# left out. If these are most bags, none is left out, and what such fits say of the whole fit is how
-# much of what a fit sees in its own bags holds for others.
+# A fold's fit that separates its bags much worse, or better, than the whole fit separates them has
+# ended in another optimum and does not represent it: the bags that it scored are left out. If
+# these are most bags, none is left out; such fits then only tell how much of what a fit sees in
+# its own bags holds for others.
 scores_of_folds <- function(by_moments, by_curve, kept) {
   if (all(kept)) return(by_moments)
   fewest <- min(sum(by_moments$positive[kept]), sum(!by_moments$positive[kept]))
@@ -353,8 +353,8 @@ curve_probability <- function(curve, score)
 
 # ---- reading it -----------------------------------------------------------------------------
 
-# The calibration of a fit; that of a model of version 0.1.0, which kept thresholds of pooled
-# scores and at times a logistic curve, is made from these.
+# The calibration of a fit. Models of version 0.1.0 kept thresholds of pooled scores and sometimes
+# a logistic curve; theirs is made from these.
 calibration_of <- function(object) {
   if (!is.null(object$calibration)) return(object$calibration)
   if (is.null(object$thresholds))
@@ -393,10 +393,10 @@ model_threshold <- function(object, threshold, level, pool, dots, call = rlang::
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
     stop_fumi(
-      "`threshold` must be given for another `detector`, `coding` or `pool` than those it was ",
-      "chosen for at the fit.", class = "no_threshold", call = call)
+      "`threshold` must be given for another `detector`, `coding` or `pool` than those for ",
+      "which the fit's was chosen.", class = "no_threshold", call = call)
   if (is.null(found$part$threshold) || is.na(found$part$threshold))
-    stop_fumi("`threshold` must be given: the fit was interrupted before it chose one.",
+    stop_fumi("`threshold` must be given: the fit was interrupted before one was chosen.",
               class = "no_threshold", call = call)
   found$part$threshold
 }
@@ -405,11 +405,11 @@ model_probability <- function(object, score, level, pool, dots, call = rlang::ca
   check_calibrated(object, "`type` must not be \"prob\"", call)
   found <- calibrated(object, level, pool, dots)
   if (!found$usual)
-    stop_fumi("`type` must not be \"prob\" for another `detector`, `coding` or `pool` than those that the fit was ",
-              "calibrated for.", class = "no_threshold", call = call)
+    stop_fumi("`type` must not be \"prob\" for another `detector`, `coding` or `pool` than those ",
+              "for which the fit was calibrated.", class = "no_threshold", call = call)
   if (is.null(found$part$curve))
     stop_fumi(
-      "`type` must not be \"prob\" for a fit without curves of probability: fit it anew, or use ",
+      "`type` must not be \"prob\" for a fit without probability curves: refit it, or use ",
       "`mil_calibrate()`.", class = "no_probability", call = call)
   curve_probability(found$part$curve, comparable(object, score))
 }

@@ -1,33 +1,33 @@
 #' What may be wrong with a fit
 #'
-#' Looks for the usual reasons why a fit is of little use, and says what to try next. Some can be
-#' seen in the fit alone, and `print()` of a fit names them; others need the bags that it was fitted
-#' to. No finding does not mean that the fit is good: [mil_cv()] measures that.
+#' Looks for the usual reasons why a fit is of little use, and suggests what to try next. Some can
+#' be seen from the fit alone, and `print()` of a fit names them; others need the bags that it was
+#' fitted to. Finding nothing does not mean that the fit is good: [mil_cv()] measures that.
 #'
 #' @section Checks:
-#' Of every fit:
-#' * fewer than five bags of a label;
-#' * classes and probabilities made by the fit's own scores of its training bags, see
-#'   [mil_calibrate()];
+#' For every fit:
+#' * there are fewer than five bags of a label;
+#' * classes and probabilities come from the fit's own scores of its training bags, or from fits to
+#'   parts of the bags that differ much from it, see [mil_calibrate()];
 #' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
 #'   by more than 0.1 % in ten iterations);
-#' * with `bags`: its scores hardly tell them apart (AUC below 0.6); the scores of negative bags go
-#'   with their sizes (rank correlation above 0.5, p-value below 0.01); positive bags are larger
-#'   (the size alone tells labels with an AUC above 0.9); nearly all instances have the same
-#'   direction (median cosine with their mean above 0.99) although they are brought to norm 1, maybe
-#'   because one feature outweighs all others; or their squared norms differ by a factor above 100
-#'   and they are not brought to norm 1.
+#' * with `bags`: its scores hardly separate them (AUC below 0.6); the scores of negative bags grow
+#'   with their size (rank correlation above 0.5, p-value below 0.01); positive bags are larger (the
+#'   size alone separates the labels with an AUC above 0.9); nearly all instances have the same
+#'   direction (median cosine with their mean above 0.99) and are scaled to norm 1, perhaps because
+#'   one feature outweighs all others; or their squared norms differ by a factor above 100 and they
+#'   are not scaled to norm 1.
 #'
-#' Of a [dlfumi()] fit also:
-#' * every code is 0, or atoms that no instance uses;
-#' * target atoms that equal a background atom (cosine above 0.98, in the space that the model was
-#'   fitted in);
-#' * the E-step takes no instance of positive bags for a target (all weights below 0.05), all of
-#'   them (all above 0.9999), or knows only 0 and 1.
+#' For a [dlfumi()] fit also:
+#' * every code is 0, or some atoms are used by no instance;
+#' * some target atoms equal a background atom (cosine above 0.98, in the space in which the model
+#'   was fitted);
+#' * the E-step takes no instance of positive bags for a target (all weights below 0.05), takes all
+#'   of them for targets (all above 0.9999), or has only weights of 0 and 1.
 #'
 #' @param fit a fitted model of any method.
-#' @param bags `NULL` (default: what can be seen without them), or the [bags()] that it was fitted
-#'   to.
+#' @param bags `NULL` (default: check what can be seen without them), or the [bags()] that `fit`
+#'   was fitted to.
 #' @return A data frame of class `fit_check` with one row per problem: `check` (its name),
 #'   `finding` and `advice`.
 #' @seealso [mil_cv()] for how good a fit is, [suggest_grid()] for parameters to try
@@ -64,17 +64,17 @@ as_fit_check <- function(found) {
 #' @export
 print.fit_check <- function(x, ...) {
   if (!nrow(x)) cat("Nothing wrong was found.\n")
-  else cat(nrow(x), if (nrow(x) == 1) "problem" else "problems", "found\n")
+  else cat(pluralize("{nrow(x)} problem{?s} found"), "\n", sep = "")
   for (i in seq_len(nrow(x)))
     cat(strwrap(paste0(i, ". ", x$finding[i], " Try ", x$advice[i], "."), exdent = 3), sep = "\n")
   invisible(x)
 }
 
-# The line in `print()` of a fit: what is wrong, in the names of the checks. How a fit ended and by
-# what it was calibrated have lines of their own.
+# The line in `print()` of a fit that names its problems. How the fit ended and how it was
+# calibrated have their own lines.
 print_problems <- function(x) {
   found <- as_fit_check(known_problems(x))$check
-  found <- setdiff(found, c("not settled", "calibrated in-sample"))
+  found <- setdiff(found, c("not settled", "calibrated in-sample", "folds differ"))
   if (length(found)) print_fact("problems", paste(found, collapse = "; "), ": see `check_fit()`")
 }
 
@@ -107,21 +107,22 @@ unsettled <- function(fit) {
 
 calibrated_in_sample <- function(fit) {
   all <- fit$calibration
-  differ <- identical(all$why, "fits of folds differ from it")
-  useless <- all$why %in% c("there are few bags", "a fit to a part of the bags failed",
-                            "the bags are in parts")
-  problem(identical(all$source, "in-sample"), "calibrated in-sample",
-          c("Its threshold and probabilities were made by its own scores of its training bags",
-            if (!is.null(all$why)) c(" (", all$why, ")"), "."),
-          if (differ) "`mil_cv()`: fits to some of the bags differ so much that it may be of no use"
-          else c(if (!isTRUE(useless)) "`calibrate = 5`, or ",
-                 "`mil_calibrate()` with bags that it has not seen"))
+  useless <- any(fit$n_bags < fewest_bags) ||
+    isTRUE(all$why %in% c("a fit to a part of the bags failed", "the bags are in parts"))
+  c(problem(identical(all$source, "in-sample"), "calibrated in-sample",
+            c("The threshold and probabilities come from the fit's own scores of its training bags",
+              if (!is.null(all$why)) c(" (", all$why, ")"), "."),
+            c(if (!useless) "`calibrate = 5`, or ",
+              "`mil_calibrate()` with bags that it has not seen")),
+    problem(identical(all$source, "out-of-fold") && !is.null(all$why), "folds differ",
+            "Fits to parts of the bags differ much from this one, so its probabilities are uncertain.",
+            "`n_start = 8` where the method has it, or `mil_cv()` to see how good they are"))
 }
 
 dlfumi_problems <- function(fit) {
   empty <- max(fit$codes, 0) == 0 && min(fit$codes, 0) == 0
   zero <- problem(empty, "every code is 0",
-                  c("Every code is 0, so that no atom describes anything."),
+                  c("Every code is 0, so the atoms describe nothing."),
                   c("a smaller `lambda`, such as ", signif(fit$lambda / 10, 2)))
   c(zero, if (!empty) c(unused_atoms(fit), equal_atoms(fit), extreme_weights(fit)))
 }
@@ -144,18 +145,29 @@ equal_atoms <- function(fit) {
   problem(any(equal), "target atoms equal background atoms",
           c(sum(equal), " of ", sum(target), " target atoms equal a background atom (cosine up to ",
             format(round(max(cosine), 4)), ")."),
-          c(if (is.null(fit$noise)) "`noise = \"background\"`, which takes out what they share; ",
+          c(if (is.null(fit$noise)) "`noise = \"background\"`, which removes what they share; ",
             "other numbers of atoms; or a larger `gamma`"))
 }
 
-# Weights that are set by witnesses or by a prior are what they should be. A weight p is
-# 1 - exp(-beta r), which gives the r of the median instance, or of a p that is 1 the least r.
+# The residual r of background atoms for the typical instance of a positive bag: from the weights
+# p = 1 - exp(-beta r) or, where these are 1, from the part that target atoms have in it.
+typical_residual <- function(fit, p) {
+  residual <- stats::median(-log1p(-p)) / fit$beta
+  if (is.finite(residual)) return(residual)
+  atoms <- if (is.null(fit$noise)) fit$dictionary else fit$noise$dictionary
+  target <- seq_len(fit$n_target)
+  part <- atoms[, target, drop = FALSE] %*% fit$codes[target, fit$prob_target > 0, drop = FALSE]
+  square <- colSums(part^2)
+  stats::median(square[square > 0])
+}
+
+# Weights set by witnesses or a prior are meant to be extreme.
 extreme_weights <- function(fit) {
   if (isTRUE(fit$witnesses > 0) || !is.null(fit$spec$instance_prior)) return()
   p <- fit$prob_target[fit$prob_target > 0]
   if (!length(p)) p <- 0
-  residual <- stats::median(-log1p(-pmin(p, 1 - .Machine$double.neg.eps))) / fit$beta
-  beta <- if (is.finite(residual) && residual > 0) log(2) / residual else fit$beta / 10
+  residual <- typical_residual(fit, p)
+  beta <- if (isTRUE(residual > 0)) log(2) / residual else fit$beta / 10
   advice <- c("`beta = ", signif(beta, 2), "`")
   c(problem(max(p) < 0.05, "no instance is taken for a target",
             c("The E-step takes no instance for a target: the largest weight is ",
@@ -178,8 +190,8 @@ problems_with_bags <- function(fit, b) {
 no_separation <- function(score, b) {
   if (all(b$label) || !any(b$label)) return()
   auc <- as.numeric(pROC::auc(b$label, score, quiet = TRUE, direction = "<"))
-  problem(auc < 0.6, "bags are not told apart",
-          c("Its scores hardly tell these bags apart: their AUC is ", format(round(auc, 2)), "."),
+  problem(auc < 0.6, "bags are not separated",
+          c("The scores hardly separate these bags: their AUC is ", format(round(auc, 2)), "."),
           "another configuration by `mil_tune()`, or another method: `mi_svm()`")
 }
 
@@ -188,7 +200,7 @@ driven_by_size <- function(score, b) {
   score <- score[!b$label]
   if (length(size) < 6 || length(unique(size)) < 2 || length(unique(score)) < 2) return()
   test <- suppressWarnings(stats::cor.test(size, score, method = "spearman"))
-  problem(test$estimate > 0.5 && test$p.value < 0.01, "scores go with the size of bags",
+  problem(test$estimate > 0.5 && test$p.value < 0.01, "scores grow with the size of bags",
           c("Larger negative bags have larger scores (rank correlation ",
             format(round(test$estimate, 2)), ")."),
           "`pool = \"top\"` in `predict()`, and `level = \"witness\"` in `mil_tune()`")
@@ -212,7 +224,7 @@ odd_instances <- function(fit, b) {
   spread <- stats::quantile(square, c(0.05, 0.95), names = FALSE)
   problem(fit$method == "dlfumi" && spread[2] > 100 * spread[1], "norms of instances differ much",
           c("Squared norms of instances go from ", signif(spread[1], 2), " to ",
-            signif(spread[2], 2), ", so that no `beta` suits them all."), "`normalize = \"unit\"`")
+            signif(spread[2], 2), ", so no `beta` suits them all."), "`normalize = \"unit\"`")
 }
 
 same_direction <- function(fit, b) {
@@ -222,10 +234,10 @@ same_direction <- function(fit, b) {
   if (cosine > 0.99 && max(share) > 0.9 && length(share) > 1)
     return(one_feature(fit, which.max(share), max(share)))
   problem(cosine > 0.99, "instances have one direction",
-          c("Brought to norm 1, instances differ little from their mean (median cosine ",
+          c("Scaled to norm 1, instances differ little from their mean (median cosine ",
             format(round(cosine, 4)), ")."),
           c(if (fit$method == "dlfumi") "`noise = \"background\"`; or ",
-            "features of mean 0 by the training data, `scale(x, scale = FALSE)`"))
+            "features centred on the training data, `scale(x, scale = FALSE)`"))
 }
 
 one_feature <- function(fit, k, share) {

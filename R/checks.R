@@ -23,7 +23,7 @@ check_flag <- function(x, name, call = rlang::caller_env()) {
   stop_fumi("`", name, "` must be TRUE or FALSE, not ", describe(x), ".", call = call)
 }
 
-# `choices` is the default of the argument: an untouched argument means its first.
+# `choices` is the default of the argument: an argument left at its default means the first choice.
 check_choice <- function(x, choices, name, call = rlang::caller_env()) {
   if (identical(x, choices)) return(choices[1])
   if (is.character(x) && length(x) == 1 && x %in% choices) return(x)
@@ -31,7 +31,7 @@ check_choice <- function(x, choices, name, call = rlang::caller_env()) {
             ", not ", describe(x), ".", call = call)
 }
 
-# `known` names the arguments of the caller: the nearest one is suggested.
+# `known`: the names of the caller's arguments, of which the nearest is suggested.
 check_dots_empty <- function(..., known = character(), call = rlang::caller_env()) {
   if (...length() == 0) return(invisible())
   name <- ...names()[1]
@@ -41,15 +41,18 @@ check_dots_empty <- function(..., known = character(), call = rlang::caller_env(
   stop_unknown(name, known, call)
 }
 
-# The `...` of a fitter goes to `bags()`: a name that neither has is refused, with the
-# nearest of both. `own` and `given` are the names of the fitter's arguments and of its dots.
+# The `...` of a fitter goes to `bags()`: a name that neither of them knows is refused, and the
+# nearest known name suggested. `own` and `given`: the names of the fitter's arguments and of its
+# dots.
 check_door <- function(own, given, call = rlang::caller_env()) {
-  known <- c(own, "bag", "label", "positive", "truth", "image_dim", "data", "na.action", "like")
-  of_rasters <- c("points", "halo", "negative", "n_negative", "negative_size")
+  known <- c(own, "bag", "label", "positive", "truth", "image_dim", "axis", "data", "na.action",
+             "like")
+  of_others <- c("points", "halo", "negative", "n_negative", "negative_size", "block")
   if ("bag_weights" %in% setdiff(given, known))
-    stop_fumi("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, `mi_svm()`, `miles()` and ",
+    stop_fumi("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, ",
+              "`mi_svm()`, `miles()` and ",
               "`sil()` take weights of bags.", class = "no_meaning", call = call)
-  odd <- setdiff(given, c(known, of_rasters, "", NA))
+  odd <- setdiff(given, c(known, of_others, "", NA))
   if (length(odd)) stop_unknown(odd[1], known, call)
 }
 
@@ -66,13 +69,13 @@ did_you_mean <- function(name, known) {
   if (!is.null(near)) paste0(" (did you mean `", near, "`?)")
 }
 
-# The nearest of the known names, NULL if none is near.
+# The nearest of the known names, or NULL if none is near.
 nearest_name <- function(name, known) {
   distance <- utils::adist(name, known)[1, ]
   if (any(distance <= min(3, nchar(name) - 2))) known[which.min(distance)]
 }
 
-# A package that is only suggested, and what for.
+# Stops unless a suggested package is installed; `purpose` says what it is needed for.
 check_package <- function(package, purpose, call = rlang::caller_env()) {
   if (requireNamespace(package, quietly = TRUE)) return(invisible())
   stop_fumi("The package ", package, " must be installed ", purpose, ", but it is not.",

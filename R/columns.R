@@ -1,8 +1,8 @@
 # Any container of instances as d x N numbers, one instance per column: a matrix of doubles, or a
 # sparse matrix (R/sparse.R). Data frames with factors and formulas are in R/blueprint.R.
 
-# What may be behind a wrong size or type, for messages.
-no_columns <- " (the name of a column is for a data frame)"
+# Likely causes of a wrong size or type, for messages.
+no_columns <- " (column names need a data frame)"
 is_transposed <- function(name) paste0(" (instances are rows: is `", name, "` transposed?)")
 
 # `missing_ok`: whether missing values may stay for `na.action` to treat.
@@ -46,15 +46,15 @@ numeric_columns <- function(x, name, call) {
   if (length(odd))
     stop_fumi("`", name, "` must have feature columns of numbers or factors, but ",
               enumerate(paste0(odd, " (", vapply(x[odd], class_words, ""), ")")),
-              if (length(odd) > 1) " are not"
-              else " is not", ": `as.numeric()` or `factor()` says what is meant.",
+              if (length(odd) > 1) " are not" else " is not",
+              ": convert with `as.numeric()` or `factor()`.",
               class = "type", call = call)
   what <- paste0("`", name, "`, column ", names(x))
   x[] <- Map(function(column, what) numbers_of(column, what, call), x, what)
   as.matrix(x)
 }
 
-# A data frame without the manners of tibbles and data tables.
+# A plain data frame, without the special behaviour of tibbles and data tables.
 plain_frame <- function(x) {
   class(x) <- "data.frame"
   x
@@ -67,8 +67,8 @@ class_words <- function(x) {
 
 # ---- classes --------------------------------------------------------------------------------
 
-# Classes that leave no doubt what the numbers under them mean. Those of dates, times, units and
-# codes are not among them: their numbers depend on an origin, a unit or a table.
+# Classes whose numbers have one meaning only. Those of dates, times, units and codes are not among
+# them: their numbers depend on an origin, a unit or a table.
 harmless_classes <- c("AsIs", "ts", "mts", "table", "xtabs", "matrix", "array", "integer64")
 
 has_numbers <- function(x) {
@@ -80,7 +80,7 @@ has_numbers <- function(x) {
 numbers_of <- function(x, what, call) {
   if (!has_numbers(x))
     stop_fumi(what, " must hold numbers, not ", describe(x),
-              ": `as.numeric()` says what is meant.", class = "type", call = call)
+              ": convert it with `as.numeric()`.", class = "type", call = call)
   if (inherits(x, "integer64")) return(int64_numbers(x, what, call))
   oldClass(x) <- NULL
   attributes(x) <- attributes(x)[c("dim", "dimnames")]
@@ -128,7 +128,7 @@ int64_text <- function(x) {
           NA)
 }
 
-# Labels and ids in a form that R compares as they are meant.
+# Labels and ids in a form in which R compares them as meant.
 comparable_values <- function(x) {
   if (!inherits(x, "integer64")) return(x)
   part <- int64_halves(x)
@@ -151,7 +151,7 @@ time_text <- function(x) {
   if (whole) as.character(x) else sub(",", ".", format(x, "%Y-%m-%d %H:%M:%OS6"), fixed = TRUE)
 }
 
-# sprintf() for one that reads it back: with a decimal point also where C was told of another.
+# sprintf() for numbers to be read back: with a decimal point in every locale.
 number_text <- function(format, x) sub(",", ".", sprintf(format, x), fixed = TRUE)
 
 # ---- several matrices -----------------------------------------------------------------------

@@ -5,8 +5,8 @@ stop_fumi <- function(..., class = "input", call = rlang::caller_env()) {
   rlang::abort(paste0(...), class = c(paste0("fumi_error_", class), "fumi_error"), call = call)
 }
 
-# `once`: an id for what is said once in a session (rlang: every 8 hours), however many fits it is
-# true of.
+# `once`: an id for a warning that is given once per session (rlang: every 8 hours), however many
+# fits cause it.
 warn_fumi <- function(..., class, call = rlang::caller_env(), once = NULL) {
   rlang::warn(paste0(...), class = c(paste0("fumi_warning_", class), "fumi_warning"), call = call,
               .frequency = if (is.null(once)) "always" else "regularly", .frequency_id = once)

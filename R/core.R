@@ -1,4 +1,4 @@
-# What every method shares on its way to the core.
+# What all methods share on their way to the core.
 
 # One factor per instance, which the core applies as it reads X.
 instance_scale <- function(x, normalize) {
@@ -7,7 +7,7 @@ instance_scale <- function(x, normalize) {
   else .Call(ffi_unit_scale, x)
 }
 
-# Which inner loops the core may run at most, as fumi_choose_kernel() takes it; 0: any.
+# The widest inner loops that the core may run, as fumi_choose_kernel() takes it; 0: any.
 simd <- function() {
   asked <- getOption("fumi.simd", Sys.getenv("FUMI_SIMD"))
   if (identical(asked, "portable")) 1L else if (identical(asked, "avx2")) 2L else 0L
@@ -33,8 +33,8 @@ is_fork <- function(stat = "/proc/self/stat") {
 
 # The number of threads: as given, else by option, else by FUMI_THREADS, else by OMP_NUM_THREADS,
 # else 1. It is at most the number of processors and OMP_THREAD_LIMIT. A forked process gets 1:
-# OpenMP's threads do not live on in it, and if this or another package has run some before, it
-# would wait for them for ever.
+# OpenMP's threads do not survive a fork, and if this or another package has used some before, the
+# child would wait for them for ever.
 n_threads <- function(threads = NULL, call = rlang::caller_env()) {
   threads <- asked_threads(threads, call)
   if (Sys.getpid() != loaded$pid || loaded$by_fork) return(1L)
@@ -66,23 +66,24 @@ cluster_instances <- function(x, scale, draws, n_positive = 0L, max_iter = 50L, 
         list(max_iter = max_iter, simd = simd(), threads = n_threads(threads)))
 }
 
-# Nothing that the core left unfinished goes on to the user.
+# Turns an unfinished status of the core into an error.
 check_status <- function(status, call = rlang::caller_env(2)) {
   if (status == "interrupt")
-    stop_fumi("Interrupted before all instances were done: there is nothing whole to return.",
+    stop_fumi("Interrupted before all instances were done: there is no complete result to return.",
               class = "interrupt", call = call)
   if (status == "memory") stop_fumi("Not enough memory.", class = "memory", call = call)
   if (status == "singular") stop_fumi("LAPACK failed on the Gram matrix of the atoms.",
                                       class = "singular", call = call)
 }
 
-# What every fitter needs of its bags: both labels, memory, something to learn from, and squares
-# that do not overflow. `copies` of the instances and `more` doubles are what the method holds at
-# once. A method takes bags in parts or sparse features as they are where it says so.
+# What every fitter requires of its bags: both labels, enough memory, instances that are not all
+# zero, and squares that do not overflow. The method holds `copies` of the instances and `more`
+# doubles at once. Bags in parts and sparse features are passed on only to methods that say that
+# they take them.
 check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, sparse = FALSE,
                             call = rlang::caller_env()) {
   if (inherits(b, "bag_shards") && !shards)
-    stop_fumi("`x` must be in memory as a whole for this method, not a bag_shards.",
+    stop_fumi("`x` must be in memory for this method, not in parts.",
               class = "type", call = call)
   check_both_labels(b, call)
   if (!sparse) b <- dense_bags(b, call = call)
@@ -90,7 +91,7 @@ check_trainable <- function(b, normalize, copies, more = 0, shards = FALSE, spar
   facts <- if (inherits(b, "bag_shards")) b else instance_facts(b)
   for (kind in c("positive", "negative"))
     if (!facts$nonzero[[kind]])
-      stop_fumi("`x` must not be zero throughout, but all instances of ", kind, " bags are.",
+      stop_fumi("`x` must have values other than 0, but all instances of ", kind, " bags are 0.",
                 class = "scale", call = call)
   check_largest(facts$largest, "x", normalize, call)
   b
@@ -146,7 +147,7 @@ keep_until_interrupt <- function(n, f, call = rlang::caller_env()) {
   structure(done, interrupted = interrupted)
 }
 
-# The same for starts, whose random numbers are drawn before: on the workers, if there are some.
+# The same for starts, whose random numbers have been drawn: on the workers, if there are any.
 run_starts <- function(n, f, call = rlang::caller_env()) {
   if (n == 1 || n_workers() == 1) return(keep_until_interrupt(n, f, call))
   tasks <- lapply(seq_len(n), function(s) list(name = paste("start", s), start = s))
@@ -169,17 +170,17 @@ until_interrupt <- function(reason, started, call = rlang::caller_env()) {
 
 warn_interrupted <- function(fits, n_start, call) {
   if (attr(fits, "interrupted"))
-    warn_fumi("Interrupted: the fit holds the last whole iteration of start ", length(fits),
+    warn_fumi("Interrupted: the fit holds the last complete iteration of start ", length(fits),
               " of ", n_start, ".", class = "interrupt", call = call)
 }
 
 # Which columns of `b$x` are instances of positive bags.
 in_positive <- function(b) seq_along(b$bag) <= b$n_positive
 
-# Bags with their instances in an order that depends on the instances alone, positive bags first as
-# ever, and bags numbered as they come. Random draws of instances or bags, and the place near the
-# optimum where a solver stops, depend on that order; so the user's makes no difference. Equal
-# instances go by all the instances of their bags.
+# Bags with their instances in an order that depends on the instances alone, positive bags first,
+# and bags numbered as they appear. Random draws of instances or bags, and the point near the
+# optimum where a solver stops, depend on that order, so the user's order makes no difference. Ties
+# between equal instances are broken by all the instances of their bags.
 sort_instances <- function(b) {
   direction <- cos(seq_len(nrow(b$x)))
   mixture <- if (is_sparse(b$x)) drop(cross(b$x, direction)) else colSums(b$x * direction)

@@ -1,21 +1,20 @@
 #' Handwritten digits of the US Postal Service
 #'
-#' 9298 digits from envelopes, slant and size normalised to 16 x 16 grey pixels.
-#' The first 7291 images are the training set of the literature, the other 2007
-#' its test set, which is known to be the harder one.
+#' 9298 digits from envelopes, with slant and size normalised, as grey images of 16 x 16 pixels.
+#' The first 7291 images are the usual training set, the other 2007 the usual test set, which is
+#' known to be harder.
 #'
-#' @format A list of class `mil_images`, whose print method says what it holds:
+#' @format A list of class `mil_images`, which prints as a summary:
 #' \describe{
 #'   \item{`images`}{integer array 16 x 16 x 9298 (row, column, image), row 1 at
 #'     the top: the grey level in thousandths, from -1000 (paper) to 1000 (ink).
 #'     [usps_images()] gives it as doubles in \[-1, 1\].}
-#'   \item{`digit`}{integer, the digit that is written: 0 to 9.}
+#'   \item{`digit`}{integer, the digit: 0 to 9.}
 #' }
 #' @section Terms:
-#' The digits were made available by the neural network group of AT&T Research
-#' (Yann LeCun). They came to this package by the package `tensorBSS` (GPL >= 2),
-#' which has them from the package `ElemStatLearn`; only their storage is changed.
-#' Please cite the two papers below.
+#' The digits were made available by the neural network group of AT&T Research (Yann LeCun). They
+#' come from the package `tensorBSS` (GPL >= 2), which has them from the package `ElemStatLearn`;
+#' only the way they are stored was changed. Please cite the two papers below.
 #' @source `zip.train` and `zip.test` of the source package `tensorBSS` 0.3.9 on
 #'   CRAN.
 #' @references
@@ -34,12 +33,11 @@
 
 #' The Olivetti faces, with eyeglasses labelled
 #'
-#' 400 grey photographs of 64 x 64 pixels: ten of each of 40 people, with changes
-#' of expression, pose and light. The label that says who wears eyeglasses in
-#' which image was made by eye for this package: 119 images have them. Eight people
-#' wear them always, seven in some of their images.
+#' 400 grey photographs of 64 x 64 pixels: ten of each of 40 people, with changes of expression,
+#' pose and light. Which images show eyeglasses was labelled by eye for this package: 119 do. Eight
+#' people wear them in all of their images, seven in some.
 #'
-#' @format A list of class `mil_images`, whose print method says what it holds:
+#' @format A list of class `mil_images`, which prints as a summary:
 #' \describe{
 #'   \item{`images`}{integer array 64 x 64 x 400 (row, column, image), row 1 at the
 #'     top: the grey level from 0 (black) to 255. [olivetti_images()] gives it as
@@ -49,11 +47,11 @@
 #'   \item{`eyeglasses`}{logical, whether the person wears eyeglasses in it.}
 #' }
 #' @section Terms:
-#' The faces are the Database of Faces of AT&T Laboratories Cambridge, taken there
-#' (then the Olivetti Research Laboratory) from 1992 to 1994. Whoever uses them is
-#' asked to **give credit to AT&T Laboratories Cambridge** and to cite the paper
-#' below. The version of 64 x 64 pixels is Sam Roweis's; it came to this package by
-#' the package `RnavGraphImageData` (GPL-2), and only its storage is changed.
+#' The faces are the Database of Faces of AT&T Laboratories Cambridge, taken there (then the
+#' Olivetti Research Laboratory) from 1992 to 1994. Whoever uses them is asked to **give credit to
+#' AT&T Laboratories Cambridge** and to cite the paper below. The version of 64 x 64 pixels is Sam
+#' Roweis's; it comes from the package `RnavGraphImageData` (GPL-2); only the way it is stored was
+#' changed.
 #' @source `faces` of the source package `RnavGraphImageData` 0.0.4 on CRAN.
 #' @references
 #' Samaria FS, Harter AC (1994). Parameterisation of a stochastic model for human
@@ -61,18 +59,16 @@
 #' Computer Vision*, 138-142. \doi{10.1109/ACV.1994.341300}
 #' @seealso [olivetti_images()], [read_ar()] for a larger set with sunglasses.
 #' @examples
-#' # Who takes them off, and how often.
-#' worn <- tapply(olivetti$eyeglasses, olivetti$person, sum)
-#' worn[worn > 0 & worn < 10]
+#' # Who wears them in only some images, and in how many worn <- tapply(olivetti$eyeglasses,
+#' olivetti$person, sum) worn[worn > 0 & worn < 10]
 "olivetti"
 
 #' Images as arrays of doubles
 #'
-#' The pictures of [usps] and [olivetti] on the scale that methods and plots work
-#' with, ready for [bags()].
+#' The images of [usps] and [olivetti] as doubles, ready for [bags()].
 #'
-#' @param which `NULL` (default: all), or the images to return, in this order: their numbers, or one
-#'   `TRUE` or `FALSE` for each image of the set.
+#' @param which `NULL` (default: all), or the images to return: their numbers, in the order wanted,
+#'   or one `TRUE` or `FALSE` per image of the set.
 #' @return An array height x width x n of doubles, row 1 at the top: from -1 (paper)
 #'   to 1 (ink) for `usps_images()`, from 0 (black) to 1 (white) for
 #'   `olivetti_images()`.
@@ -104,7 +100,9 @@ print.mil_images <- function(x, ...) {
   if (is.null(x$images)) return(print(unclass(x)))
   size <- dim(x$images)
   name <- attr(x, "name")
-  cat(name, ": ", size[3], " images of ", size[1], " x ", size[2], " pixels, a list of\n", sep = "")
+  what <- c(usps = "handwritten digits", olivetti = "faces")
+  cat(name, ": ", size[3], " images of ", size[1], " x ", size[2], " pixels (", what[name],
+      "), a list with\n", sep = "")
   for (part in names(x)) {
     value <- x[[part]]
     cat("  $", format(part, width = max(nchar(names(x)))), "  ", typeof(value),

@@ -1,38 +1,33 @@
 #' Adaptive cosine detectors
 #'
-#' `ace()` and `sub_ace()` ask how much of an instance, seen against a
-#' background, points along a target: along one signature, or into the span of
-#' several. They take any target: the atoms of a fitted model, or signatures
-#' from elsewhere.
+#' `ace()` and `sub_ace()` measure how much of an instance, relative to a background, points along
+#' a target: along one signature, or into the span of several. The target may be the atoms of a
+#' fitted model or any other signatures.
 #'
 #' @section The statistic:
 #' With background mean \eqn{\mu} and covariance \eqn{\Sigma} (see
 #' [background_stats()]), \eqn{z = x - \mu}{z = x - mu} and target matrix S,
 #' \deqn{subACE(x) = \frac{z'\Sigma^{-1}S (S'\Sigma^{-1}S)^+ S'\Sigma^{-1}z}{z'\Sigma^{-1}z}}{
 #'   subACE(x) = z'W S (S'W S)^+ S'W z / z'W z, W = Sigma^-1,}
-#' the squared cosine between the whitened instance and the whitened span of the
-#' target. It lies in \[0, 1\]. For one signature its root carries a sign:
-#' `ace()` returns that signed cosine, in \[-1, 1\], unless `sign = FALSE`;
-#' `sub_ace()` has no sign, so that `-s` scores like `s`. Target columns that
-#' depend on the others are dropped; an instance at the background mean scores 0.
+#' the squared cosine between the whitened instance and the whitened span of the target. It lies in
+#' \[0, 1\]. For one signature its square root has a sign: `ace()` returns that signed cosine, in
+#' \[-1, 1\], unless `sign = FALSE`; `sub_ace()` has no sign, so that `-s` scores like `s`.
+#' Linearly dependent target columns are dropped; an instance at the background mean scores 0.
 #'
 #' @param x the instances: an n x d matrix or data frame with one row per
 #'   instance, an array of images, or [bags()].
-#' @param target a matrix with one row per target atom and one column per
-#'   feature, as `coef(fit, "target")` gives it, or a model with a dictionary,
-#'   whose target atoms are then used. One atom may be a vector; `ace()` needs a
-#'   single one. A matrix of features x atoms is taken too; of a square matrix the
-#'   names must tell which it is.
-#' @param background a `fumi_background` made by [background_stats()], or the
-#'   instances to make it from (the negative bags, if they are `bags`). By
-#'   default `x` itself: its negative bags if it is `bags`, and all its rows
-#'   otherwise, which is only sound while targets are rare in it.
-#' @param ... passed on to [background_stats()], unless `background` is already
-#'   made.
-#' @param center_target `TRUE` or `FALSE` (default): is the background mean taken off the target
-#'   too? Atoms of a dictionary are directions that are added to a background, so no; pure
-#'   signatures measured like the instances need `TRUE`.
-#' @param sign `TRUE` (default): the signed cosine of `ace()`; `FALSE`: its square.
+#' @param target a matrix with one row per target atom and one column per feature, as
+#'   `coef(fit, "target")` gives it, or a model with a dictionary, whose target atoms are then
+#'   used. A single atom may be a vector; `ace()` needs a single one. A matrix of features x atoms
+#'   also works; if it is square, its dimnames must tell which it is.
+#' @param background a `fumi_background` made by [background_stats()], or the instances to make it
+#'   from (for `bags`, the negative bags). By default `x` itself: its negative bags if it is
+#'   `bags`, otherwise all its rows, which is sound only if targets are rare in it.
+#' @param ... passed on to [background_stats()], unless `background` is a `fumi_background`.
+#' @param center_target `TRUE` or `FALSE` (default): whether to subtract the background mean from
+#'   the target too. Use `FALSE` for atoms of a dictionary, which are directions added to a
+#'   background, and `TRUE` for pure signatures measured like the instances.
+#' @param sign `TRUE` (default): `ace()` returns the signed cosine; `FALSE`: its square.
 #'
 #' @return A numeric vector with one score per instance, in the order of `x`.
 #' @references
@@ -219,20 +214,20 @@ target_atoms <- function(model, call) {
 #'   \eqn{\delta}{delta}: what lies outside the background's span is ignored.
 #' * `"none"`: the identity.
 #'
-#' The share \eqn{\rho}{rho} is Ledoit and Wolf's estimate and needs no tuning.
-#' `"pinv"` discards everything outside the span of the background, which is most
-#' of the space when d >= n, and often where the target is: it warns then. It is
-#' there for comparison with toolboxes that use it. Scores of the very instances
-#' that made the background are no guide to a threshold.
+#' The share \eqn{\rho}{rho} is Ledoit and Wolf's estimate and needs no tuning. `"pinv"` ignores
+#' everything outside the span of the background, which is most of the space when d >= n and often
+#' contains the target; it then warns. It is meant for comparison with toolboxes that use it. Do
+#' not choose a threshold by the scores of the instances from which the background was made.
 #'
 #' @param x background instances: an n x d matrix or data frame with one row per
 #'   instance, an array of images, or [bags()], whose negative bags are used. At
 #'   least two instances.
-#' @param whitener `"ridge"` (default), `"ledoit-wolf"`, `"ppca"`, `"pinv"` or `"none"`: how the
-#'   covariance is made invertible; see below.
-#' @param ridge number > 0, default 0.01, for `"ridge"`: the floor as a share of the mean variance;
-#'   try 1e-4 to 0.1.
-#' @param energy number in (0, 1\], default 0.95, for `"ppca"`: the share of the variance to keep.
+#' @param whitener `"ridge"` (default), `"ledoit-wolf"`, `"ppca"`, `"pinv"` or `"none"`: how to
+#'   make the covariance invertible; see below.
+#' @param ridge number > 0, default 0.01, for `"ridge"`: the variance added in all directions, as a
+#'   share of the mean variance; try 1e-4 to 0.1.
+#' @param energy number in (0, 1\], default 0.95, for `"ppca"`: the share of the variance to keep;
+#'   try 0.8 to 0.99.
 #'
 #' @return A list of class `fumi_background`: `mean` (length d), `basis` (d x q,
 #'   orthonormal), `kappa` (length q), `delta`, `whitener`, `n`, and `features`

@@ -1,63 +1,60 @@
-#' Diverse density: the point that positive bags share
+#' Diverse density: a point that all positive bags share
 #'
-#' Finds a point in feature space, and how much each feature matters around it, such that every
-#' positive bag has an instance near the point and no negative bag has one.
+#' Finds a point in feature space, and a scale for each feature, such that every positive bag has
+#' an instance near the point and no negative bag has one.
 #'
 #' @details
 #' A hypothesis is a point \eqn{t} and scales \eqn{s}. An instance is a target with probability
-#' \eqn{p_i = \exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds one with
-#' probability
-#' \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i p_i}
-#' (`"most-likely-cause"`). Minimised over \eqn{t} and \eqn{s}, with \eqn{Y_j} the label of the
-#' bag, is
+#' \eqn{p_i = \exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds a target with
+#' probability \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i p_i}
+#' (`"most-likely-cause"`). With \eqn{Y_j} the label of the bag, the objective
 #' \deqn{-\sum_{j: Y_j = 1} \log P_j - \sum_{j: Y_j = 0} \log(1 - P_j),}
-#' by L-BFGS-B ([stats::optim()]) from each start; the start that ends lowest is kept.
+#' is minimised over \eqn{t} and \eqn{s} by L-BFGS-B ([stats::optim()]) from each start; the start
+#' with the lowest objective is kept.
 #'
-#' The objective and its gradient are computed with logarithms throughout. With thousands of
-#' features every \eqn{p_i} is smaller than the smallest number a computer holds, and a floor
-#' under it would be a plateau on which a start stays.
+#' The objective and its gradient are computed in logarithms throughout. With thousands of features
+#' every \eqn{p_i} is below the smallest number that a computer can represent, and a lower bound on
+#' it would be a plateau that a start never leaves.
 #'
-#' The score of an instance is \eqn{-q}, which has no ties however far it is. That of a bag is
-#' \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}.
-#' `predict(type = "prob")` gives \eqn{p} and \eqn{P} only if they are well calibrated: see
-#' [mil_calibrate()].
+#' The score of an instance is \eqn{-q}, which has no ties even far from the point. That of a bag
+#' is \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}. `predict(type = "prob")` gives
+#' \eqn{p} and \eqn{P} only if they are well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
-#' Starts are instances of positive bags, of at most three bags as in Weka's `MIEMDD`, and at most
-#' 30; the `maxDD` of Zhou and Zhang takes all. `scale_init` is \eqn{1 / \sqrt{\bar q}}, with
+#' Starts are instances of at most three positive bags, as in Weka's `MIEMDD`, and at most 30; the
+#' `maxDD` of Zhou and Zhang starts from all. `scale_init` is \eqn{1 / \sqrt{\bar q}}, with
 #' \eqn{\bar q} the mean of \eqn{q} at \eqn{s = 1} over all pairs of instances of positive bags, so
-#' that the first probabilities are neither 0 nor 1 in any number of features; this, `max_iter`,
-#' and the bounds
-#' \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the standard deviation of the feature, are
-#' ours. A feature that is the same in all training instances gets \eqn{s_r = 0}, and \eqn{q} is
-#' kept above
-#' \eqn{10^{-12}} in the objective.
+#' that the first probabilities are neither 0 nor 1 for any number of features; this, `max_iter`,
+#' and the bounds \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the standard deviation of
+#' the feature, are our choices. A feature that is constant over all training instances gets
+#' \eqn{s_r = 0}, and \eqn{q} is kept above \eqn{10^{-12}} in the objective.
 #'
 #' @inheritParams dlfumi
-#' @param model `"noisy-or"` (default) or `"most-likely-cause"`: how the probability of a bag comes
-#'   from those of its instances.
-#' @param scale_type `"feature"` (default): a scale for each feature; `"single"`: one for all;
-#'   `"fixed"`: none is fitted, all stay at `scale_init`.
-#' @param scale_init number > 0: the scale at the start. `NULL` (default): from the distances of
-#'   instances, see Defaults.
-#' @param n_start whole number >= 1: how many instances of positive bags, chosen at random, to
-#'   start from; duplicates among them are left out. `NULL` (default): the instances of three
-#'   random positive bags (of all if there are fewer), at most 30.
+#' @param model `"noisy-or"` (default) or `"most-likely-cause"`: how the probability of a bag is
+#'   computed from those of its instances.
+#' @param scale_type `"feature"` (default): one scale per feature; `"single"`: one scale for all;
+#'   `"fixed"`: all scales stay at `scale_init`.
+#' @param scale_init number > 0: the scale at the start. `NULL` (default): from the distances
+#'   between instances, see Defaults.
+#' @param n_start whole number >= 1: number of starts, which are random instances of positive bags,
+#'   without duplicates. `NULL` (default): the instances of three random positive bags (or of all,
+#'   if there are fewer), at most 30.
 #' @param max_iter whole number >= 1, default 100: largest number of L-BFGS-B iterations from a
 #'   start.
-#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are.
+#' @param normalize `"unit"` (default) scales every instance, also of new data, to norm 1; `"none"`
+#'   leaves instances as they are.
 #' @return A model of class `c("diverse_density", "mil_model")`, for `predict()` and [mil_roc()],
 #'   with
 #'   \item{target, feature_scale}{\eqn{t} and \eqn{|s|}, see [coef()][coef.diverse_density()]}
-#'   \item{objective}{the objective where the best start ended}
+#'   \item{objective}{the final objective of the best start}
 #'   \item{start_objective}{the same for all starts}
 #'   \item{start_scale}{the scale at the start}
-#'   \item{stop_reason}{`"converged"`, also when no lower point was found along the last direction;
-#'     `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the starts that are done, with a warning}
+#'   \item{stop_reason}{`"converged"`, also if no lower point was found along the last search
+#'     direction; `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the completed starts, with a
+#'     warning}
 #' @references Maron, O. and Lozano-Perez, T. (1998). A framework for multiple-instance learning.
 #'   *Advances in Neural Information Processing Systems* 10.
-#' @seealso [em_dd()], which fits the same model to one instance per bag at a time.
+#' @seealso [em_dd()], which fits the same model by alternation, using one instance per bag.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20, image_dim = c(6, 6))
@@ -104,7 +101,7 @@ dd_models <- c("noisy-or", "most-likely-cause")
 dd_scale_types <- c("feature", "single", "fixed")
 
 # What the objective is made of; a hypothesis `theta` is c(t, s), c(t, factor of unit), or t. The
-# bounds keep a start that isolates one instance from scales without limit.
+# bounds keep scales finite for a start that isolates one instance.
 dd_problem <- function(b, spec, call = rlang::caller_env()) {
   scale <- instance_scale(b$x, spec$normalize)
   all <- .Call(ffi_dd_moments, b$x, scale, ncol(b$x))
@@ -169,8 +166,8 @@ dd_objective <- function(problem, theta, model) {
   out
 }
 
-# optim() asks for value and gradient in turn, at the same point: they are computed together. It
-# sees the features that vary only, so that a constant one has no say in its steps.
+# optim() asks for value and gradient in turn at the same point, so they are computed together. It
+# sees only the features that vary, so that constant ones do not influence its steps.
 dd_minimise <- function(problem, theta, model, max_iter) {
   free <- rep_len(problem$unit > 0, length(theta))
   if (problem$scale_type == "single") free[length(theta)] <- TRUE
@@ -191,7 +188,7 @@ dd_minimise <- function(problem, theta, model, max_iter) {
        stop_reason = if (out$convergence == 1) "max_iter" else "converged")
 }
 
-# run(theta) from each start; Ctrl-C keeps the starts that are done.
+# run(theta) from each start; Ctrl-C keeps the completed starts.
 dd_from_starts <- function(b, problem, spec, progress, call, run) {
   column <- dd_start_columns(b, problem$scale, spec$n_start)
   bar <- task_progress(progress, "starts", length(column))
@@ -265,13 +262,13 @@ probability_curves.diverse_density <- function(object) {
 
 # ---- looking at a fit ------------------------------------------------------------------
 
-#' Look into a diverse-density fit
+#' Inspect a diverse-density fit
 #'
 #' `coef()` gives the point and the scales; `plot()` shows both, see [plot.mil_model()].
 #'
 #' @param object,x a fit made by [diverse_density()] or [em_dd()].
 #' @param digits whole number >= 1, default 4: significant digits.
-#' @param ... nothing.
+#' @param ... ignored.
 #' @return `coef()`: a matrix of two rows, `target` (the point \eqn{t}, on the scale of the
 #'   normalised instances) and `scale` (\eqn{|s|}: 0 for a feature that does not matter). `print()`:
 #'   the fit, invisibly.
@@ -309,7 +306,7 @@ print_dd <- function(x, title, digits) {
   print_fact("objective", format(x$objective, digits = digits),
              pluralize(", the best of {n} start{?s}"))
   print_fact("stopped", if (x$stop_reason == "interrupt")
-    "interrupted; holds the starts that were done" else stop_words[[x$stop_reason]])
+    "interrupted; holds the completed starts" else stop_words[[x$stop_reason]])
   print_calibration(x, digits)
   print_problems(x)
   invisible(x)

@@ -17,33 +17,26 @@ coef.dlfumi <- function(object, which = c("all", "target", "background"), filter
 #' @rdname mil_model-methods
 #' @export
 print.dlfumi <- function(x, digits = 4, ...) {
-  path <- x$objective$objective
   cat("DL-FUMI fit (variant \"", x$variant, "\")\n", sep = "")
   print_model_data(x)
-  cat("  atoms:      ", x$n_target, " target, ", x$n_background, " background", atom_notes(x),
-      "\n", sep = "")
-  cat("  parameters: lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ", x$psi,
-      ", normalize \"", x$normalize, "\"",
-      if (nonneg_codes(x) || nonneg_atoms(x)) paste0(", nonneg \"", x$nonneg, "\""),
-      if (is_difference(x)) ", score \"difference\"", "\n", sep = "")
+  print_fact("atoms", x$n_target, " target, ", x$n_background, " background", atom_notes(x))
+  print_fact("parameters", "lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ",
+             x$psi, ", normalize \"", x$normalize, "\"",
+             if (nonneg_codes(x) || nonneg_atoms(x)) c(", nonneg \"", x$nonneg, "\""),
+             if (is_difference(x)) ", score \"difference\"")
   if (!is.null(x$noise))
-    cat("  noise:      of the background, ", length(x$noise$gain), " directions",
-        if (x$noise$normalize_after == "unit") ", instances of norm 1 after it", "\n", sep = "")
+    print_fact("noise", "of the background, ",
+               pluralize("{length(x$noise$gain)} direction{?s}"),
+               if (x$noise$normalize_after == "unit") ", then instances scaled to norm 1")
   if (x$variant == "exact")
-    cat("  codes:      exact to a relative gap of ", format(x$worst_gap, digits = 2), "\n",
-        sep = "")
-  if (length(path))
-    cat("  objective:  ", format(path[1], digits = digits), " -> ",
-        format(path[length(path)], digits = digits),
-        pluralize(" in {x$n_iter} iteration{?s}"), "\n", sep = "")
-  cat("  stopped:    ", stop_words[[x$stop_reason]],
-      if (x$stop_reason == "max_iter" && x$n_iter > 1) paste0("; ", moves_words(x)), "\n", sep = "")
+    print_fact("codes", "exact to a relative gap of ", format(x$worst_gap, digits = 2))
+  print_fact("objective", objective_words(x, digits))
+  print_fact("stopped", stop_words[[x$stop_reason]],
+             if (x$stop_reason == "max_iter" && x$n_iter > 1) c("; ", moves_words(x)))
   if (isTRUE(x$witnesses > 0))
-    cat("  witnesses:  one in each positive bag, found in ", x$witnesses,
-        if (x$witnesses == 1) " round" else " rounds", "\n", sep = "")
-  if (length(x$starts) > 1)
-    cat("  starts:     ", length(x$starts), ", ",
-        if (x$combine == "average") "scores averaged" else "the best kept", "\n", sep = "")
+    print_fact("witnesses", "one in each positive bag, found in ",
+               pluralize("{x$witnesses} round{?s}"))
+  print_fact("starts", starts_words(x))
   print_calibration(x, digits)
   print_problems(x)
   invisible(x)

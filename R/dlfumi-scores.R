@@ -1,7 +1,7 @@
 # Scores, weights and codes of new instances by a DL-FUMI fit.
 
-# Penalty of the lasso that a code settles at, on all atoms and on background atoms alone.
-# The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
+# Penalty of the lasso whose solution the codes converge to, on all atoms and on background atoms
+# alone. The unscaled threshold of "paper" and "matlab" has the fixed point lambda * lambda_max.
 coding_penalty <- function(object) {
   background <- object$dictionary[, -seq_len(object$n_target), drop = FALSE]
   largest <- function(d) max(eigen(crossprod(d), TRUE, TRUE)$values)
@@ -20,7 +20,7 @@ dlfumi_confidence <- function(object, x, coding = "joint", coding_steps = NULL,
                     nonneg = nonneg_codes(object), simd = simd(), threads = n_threads()))
   check_status(out$status)
   if (!all(is.finite(out$confidence)))
-    stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
+    stop_fumi("`new_data` must have values whose squares are finite, but its largest value is ",
               signif(largest_value(x), 3), ".", class = "scale", call = rlang::caller_env(3))
   out
 }
@@ -34,7 +34,8 @@ dlfumi_score <- function(object, x, ...) {
 
 is_difference <- function(object) identical(object[["score"]], "difference")
 
-# The scale on which scores are compared, of one start or of an average, which is compared as it is.
+# The scale on which scores are compared: logarithms for the ratios of a single start, otherwise as
+# they are.
 score_scale <- function(object) if (object$combine == "best" && !is_difference(object)) "log"
 
 averaged_score <- function(object, x)
@@ -56,8 +57,8 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
                            coding_steps, call = call))
   if (is.null(object$members)) return(dlfumi_score(object, x, coding, coding_steps))
   if (coding != "joint" || !is.null(coding_steps))
-    stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, which are ",
-              "standardised for those.", class = "no_meaning", call = call)
+    stop_fumi("`coding` must be \"joint\" and `coding_steps` NULL for a fit with averaged scores, ",
+              "which are standardised for these.", class = "no_meaning", call = call)
   standard <- lapply(object$members, function(m) {
     object[c("dictionary", "n_target")] <- m[c("dictionary", "n_target")]
     (averaged_score(object, x) - m$center) / m$scale
@@ -65,11 +66,12 @@ score_instances.dlfumi <- function(object, x, coding = c("joint", "separate"), c
   Reduce(`+`, standard) / length(standard)
 }
 
-# The control of a detector with atoms: how far an instance is from the background,
-# without any atom.
+# A control for detectors with atoms: the distance of an instance from the background, without any
+# atom.
 norm_score <- function(object, x, call) {
   if (is.null(object$noise))
-    stop_fumi("`detector` must not be \"norm\" for a fit with white noise: it is the norm of instances from which the ",
+    stop_fumi("`detector` must not be \"norm\" for a fit with white noise: it is the norm of ",
+              "instances from which the ",
               "covariance of the background has been taken out.", class = "no_meaning", call = call)
   colSums(to_noise_space(object$noise, x)^2)
 }

@@ -1,8 +1,8 @@
-#' DMIL and GD-MIL: a dictionary of the target alone
+#' DMIL and GD-MIL: a dictionary for the target alone
 #'
-#' Learns one dictionary on which some instance of each positive bag is represented well and all
-#' instances of negative bags are represented badly. There are no background atoms: an instance is
-#' judged by how well the atoms represent it.
+#' Learns a dictionary that represents some instance of each positive bag well and all instances of
+#' negative bags badly. There are no background atoms: an instance is scored by how well the atoms
+#' represent it.
 #'
 #' @details
 #' With \eqn{a_i} the lasso code of \eqn{x_i} on the dictionary \eqn{D} of unit-norm atoms
@@ -11,82 +11,85 @@
 #' \deqn{J(D) = -\sum_{\mathrm{positive\ bags}\ j} \log P_j -
 #'   \sum_{i\ \mathrm{in\ negative\ bags}} \log(1 - p_i),}
 #' where \eqn{P_j = 1 - \prod_i (1 - p_i)} for `pool = "noisy-or"` (DMIL), and
-#' \eqn{P_j = (n_j^{-1} \sum_i p_i^r)^{1/r}}, \eqn{r} the `exponent`, for `pool = "gmean"` (GD-MIL):
-#' the mean of a bag's probabilities for \eqn{r = 1}, near their maximum for large \eqn{r}. With one
-#' instance per bag the two are the same.
+#' \eqn{P_j = (n_j^{-1} \sum_i p_i^r)^{1/r}}, \eqn{r} the `exponent`, for `pool = "gmean"`
+#' (GD-MIL): the mean of a bag's probabilities for \eqn{r = 1}, close to their maximum for large
+#' \eqn{r}. With one instance per bag the two agree.
 #'
-#' An iteration moves one atom after the other on the unit sphere, along the steepest descent and by
-#' a step that lowers \eqn{J} while the codes are fixed, then computes the codes anew. Codes
-#' minimise the error of reconstruction and not \eqn{J}, so **\eqn{J} may rise** from one iteration
-#' to the next; the fit is the dictionary with the lowest \eqn{J} met. An atom that no code uses is
-#' replaced by the instance of a positive bag with the largest \eqn{p e}. An instance of zeros is
-#' like no atom: its \eqn{e} is taken as 1.
+#' Each iteration moves one atom after the other on the unit sphere, in the direction of steepest
+#' descent and by a step that lowers \eqn{J} with the codes fixed, and then recomputes the codes.
+#' Codes minimise the reconstruction error and not \eqn{J}, so **\eqn{J} may rise** from one
+#' iteration to the next; the fit is the dictionary with the lowest \eqn{J} found. An atom that no
+#' code uses is replaced by the instance of a positive bag with the largest \eqn{p e}. For an
+#' instance of zeros, \eqn{e} is set to 1.
 #'
 #' The score of an instance is \eqn{-e}. That of a bag is \eqn{\log(-\log(1 - P))}, which rises
-#' with \eqn{P}, and the largest score of an instance where scores are averaged. The model's
-#' probabilities \eqn{p} and \eqn{P} are what `predict(type = "prob")` gives only if they are well
-#' calibrated: see [mil_calibrate()]. **`beta` is worth trying out**, say 1, 2, 5 and
-#' 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1`
-#' atoms that represent nothing make a bag of four positive with probability 0.84 already, and
-#' where there are many more negative instances than positive bags such atoms win. With a large
-#' `beta` the weights of the instances collapse on what the first atoms happen to represent.
+#' with \eqn{P}, or, with `combine = "average"`, the largest score of its instances.
+#' `predict(type = "prob")` returns the model's probabilities \eqn{p} and \eqn{P} only if they are
+#' well calibrated: see [mil_calibrate()]. **Try several values of `beta`**, say 1, 2, 5 and 10.
+#' Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1`, even
+#' atoms that represent nothing make a bag of four positive with probability 0.84, and such atoms
+#' win if there are many more negative instances than positive bags. With a large `beta` the
+#' weights concentrate on the instances that the first atoms happen to represent.
 #'
 #' @section Kernels:
 #' With a `kernel` the atoms lie in the span of the training instances in its feature space,
-#' \eqn{D = \Phi(X) B}, with unit norm there; errors and codes need inner products only, and the
-#' gradient is the one in feature space. The computation is done in coordinates of that span, from
-#' a pivoted Cholesky factor of the Gram matrix of all training instances: coefficients \eqn{B}
-#' updated as such drift in directions that the kernel does not see. `"linear"` gives the plain
-#' version. Such a fit has no atoms to show, and keeps the training instances that span the others.
+#' \eqn{D = \Phi(X) B}, with unit norm there; errors, codes and the gradient in feature space need
+#' only inner products. The computation uses coordinates of that span, from a pivoted Cholesky
+#' factor of the Gram matrix of all training instances, because coefficients \eqn{B} updated
+#' directly would drift in directions that the kernel cannot see. `"linear"` gives the plain
+#' version. A fit with a kernel has no atoms to show, and keeps the training instances that span
+#' the others.
 #'
-#' @section What is the papers' and what is ours:
-#' The papers' abstracts, and the account of them in Jiao and Zare (2016), state: a dictionary for
-#' each class, learnt by maximising a noisy-or so that negative instances are represented badly; in
-#' the second paper also a generalised mean and dictionaries in feature space; one-instance bags
-#' reduce to discriminative dictionary learning. The full texts were not at hand. The form of
-#' \eqn{p} (\eqn{\beta = 1}) and of \eqn{J} is from memory of them. Ours are the start (k-means
-#' centres of the instances of positive bags), the lasso as the coder, the step rule, `beta` as a
-#' parameter, what happens to unused atoms, the treatment of kernels, and all defaults: `n_atoms` is
-#' the number of target atoms of [dlfumi()] for the digits, `exponent` that of the released code of
-#' MI-HE for the same construction, `beta` was chosen among 1, 5 and 20 by cross-validation on
-#' training bags of digits (`paper_tuning("usps")`), `lambda` and `max_iter` on simulated bags.
+#' @section What comes from the papers:
+#' The abstracts of the papers, and their description in Jiao and Zare (2016), say the following: a
+#' dictionary for each class is learnt by maximising a noisy-or, so that negative instances are
+#' represented badly; the second paper adds a generalised mean and dictionaries in feature space;
+#' with one instance per bag this is discriminative dictionary learning. The full texts were not
+#' available, and the form of \eqn{p} (\eqn{\beta = 1}) and of \eqn{J} is quoted from memory.
+#' Everything else is our choice: the start (k-means centres of the instances of positive bags),
+#' the lasso as the coder, the step rule, `beta` as a parameter, the replacement of unused atoms,
+#' the treatment of kernels, and all defaults. `n_atoms` is the number of target atoms of
+#' [dlfumi()] for the digits, `exponent` that of the released code of MI-HE for the same
+#' construction; `beta` was chosen among 1, 5 and 20 by cross-validation on training bags of digits
+#' (`paper_tuning("usps")`), `lambda` and `max_iter` on simulated bags.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
 #' @param n_atoms whole number >= 1, default 4: number of atoms; try 1 to 16.
-#' @param pool `"noisy-or"` (default) or `"gmean"`, the generalised mean: how the probabilities of
-#'   a bag's instances make that of the bag.
-#' @param exponent number > 0, default 5: \eqn{r} of the generalised mean.
+#' @param pool `"noisy-or"` (default) or `"gmean"`, the generalised mean: how the probability of a
+#'   bag is computed from those of its instances.
+#' @param exponent number > 0, default 5: \eqn{r} of the generalised mean; try 1 to 10.
 #' @param beta number > 0, default 5: how fast the probability falls with the error, \eqn{p =
 #'   \exp(-\beta e)}; try 1 to 30.
 #' @param lambda number >= 0, default 0.05: weight of the sparsity penalty of the codes; try 0.01
 #'   to 0.1.
 #' @param kernel `NULL` (default: none), or a positive definite kernel, given as for [mi_svm()]. It
-#'   is applied to the instances after `normalize`.
+#'   is applied after `normalize`.
 #' @param kpar list, default empty: parameters for a kernel given by its name, with the defaults of
 #'   [mi_svm()].
-#' @param swap `TRUE` or `FALSE` (default): swap the labels? Then atoms represent some instance of
-#'   each negative bag and none of the positive bags, which is how Jiao and Zare (2016) got
-#'   background atoms of DMIL. Scores keep their direction: \eqn{e} instead of \eqn{-e}, and for a
-#'   bag the largest. Such atoms are for looking at: background that is also in positive bags is
-#'   not among them, so that they detect little.
+#' @param swap `TRUE` or `FALSE` (default): whether to swap the labels. Atoms then represent some
+#'   instance of each negative bag and none of the positive bags, which is how Jiao and Zare (2016)
+#'   obtained background atoms of DMIL. Scores keep their direction: \eqn{e} instead of \eqn{-e},
+#'   and for a bag the largest. Such atoms are meant to be looked at; they detect little, because
+#'   they leave out background that also occurs in positive bags.
 #' @param max_iter whole number >= 1, default 30: largest number of iterations.
 #' @param tol number >= 0, default 1e-5: stop when the objective changes by less than this,
-#'   relative to its value at the start; 0 never stops.
+#'   relative to its value at the start; with 0 it never stops early.
 #' @param n_start whole number >= 1, default 1: number of random starts; try 8.
 #' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
-#'   all, and scores are the mean of the members' scores, each standardised on the instances of the
-#'   negative training bags.
+#'   all and scores by the mean of their scores, each standardised on the instances of the negative
+#'   training bags.
 #' @return A list of class `c("dmil", "mil_model")`, for `predict()`, [mil_roc()] and `plot()`:
 #'   \item{dictionary}{features x atoms, unit-norm columns, ordered by the energy they carry in the
-#'     bags that they represent; with a kernel instead `kernel`, `support`, instances that span the
-#'     training instances, `coefficients` (\eqn{B}, instances of `support` x atoms), and `gram`,
-#'     the inner products of the atoms}
-#'   \item{objective}{one row per iteration, from 0, the start: `objective` with the codes of that
-#'     dictionary, and `fixed_codes`, its value before the codes were renewed; see [loss_path()]}
+#'     bags that they represent; with a kernel, instead, `kernel`, `support` (instances that span
+#'     the training instances), `coefficients` (\eqn{B}, instances of `support` x atoms), and
+#'     `gram` (the inner products of the atoms)}
+#'   \item{objective}{one row per iteration, from the start (0): `objective` with the codes of that
+#'     dictionary, and `fixed_codes`, its value before the codes were recomputed; see
+#'     [loss_path()]}
 #'   \item{n_iter, converged, stop_reason}{how it ended, as in [dlfumi()]}
-#'   \item{n_dead}{how often each atom was found without use}
-#'   \item{calibration}{what classes and probabilities are made by, see [mil_calibrate()]}
+#'   \item{n_dead}{how often each atom was found unused}
+#'   \item{calibration}{the threshold and probability curves, see [mil_calibrate()]}
 #' @references Shrivastava, A., Pillai, J. K., Patel, V. M. and Chellappa, R. (2014).
 #'   Dictionary-based multiple instance learning. *IEEE International Conference on Image
 #'   Processing*.
@@ -200,9 +203,9 @@ kernel_span <- function(gram, call) {
   largest <- max(diag(gram))
   if (!all(is.finite(gram)) || largest <= 0)
     stop_fumi(
-      "`kernel` must be finite and not 0 throughout on the instances, but its largest value is ",
+      "`kernel` must be finite, and not 0 for all instances, but its largest value is ",
       signif(max(gram), 3), ".", class = "scale", call = call)
-  # its only warning is that the rank is not full, which is no fault here
+  # its only warning is that the rank is not full, which is expected here
   factor <- suppressWarnings(chol(gram, pivot = TRUE, tol = 1e-10 * largest))
   kept <- seq_len(attr(factor, "rank"))
   pivot <- attr(factor, "pivot")
@@ -216,7 +219,7 @@ dmil_clusters <- function(x, draw, max_iter, call) {
   clusters
 }
 
-# Before a random number is drawn: how many seeds k-means finds does not depend on them.
+# Checked before a random number is drawn: how many seeds k-means finds does not depend on them.
 check_distinct <- function(b, data, spec, call) {
   x <- scaled_columns(b$x[, data$represented, drop = FALSE], spec$normalize)
   n <- dmil_clusters(x, rep(.5, min(spec$n_atoms, ncol(x) + 1)), 1L, call)$n_distinct

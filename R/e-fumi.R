@@ -1,8 +1,8 @@
 #' e-FUMI: target and background endmembers by convex mixing
 #'
 #' Estimates `n_target` target endmembers and `n_background` background endmembers: every instance
-#' is a convex mixture of endmembers, in negative bags of background endmembers only. The older
-#' relative of [dlfumi()], for data in which proportions have a meaning, such as spectra.
+#' is a convex mixture of endmembers, and in negative bags of background endmembers only. It is the
+#' predecessor of [dlfumi()], for data in which proportions have a meaning, such as spectra.
 #'
 #' @details
 #' With proportions \eqn{a_i \ge 0}, \eqn{\sum_k a_{ik} = 1}, and the hidden \eqn{z_i} of an
@@ -11,53 +11,54 @@
 #'   \tfrac12 u \sum_k \|e_k - \mu\|^2 + \sum_k \gamma_k \sum_i a_{ik},}
 #' where \eqn{w_i = \alpha N^- / N^+} in positive bags and 1 in negative ones, \eqn{\mu} is the
 #' mean of all instances, and \eqn{\gamma_k = \Gamma / \sum_i a_{ik}} with the proportions of the
-#' iteration before, 0 for targets. An iteration computes
+#' previous iteration, and 0 for targets. An iteration computes
 #' \eqn{P(z_i = 1) = 1 - \exp(-\beta \|x_i - E^- a_i^-\|^2)}, then the proportions, then the
-#' endmembers, each an exact minimiser, and drops a background endmember that no instance uses by
-#' `prune` or more (never the last one).
+#' endmembers, each as an exact minimiser, and drops background endmembers whose proportion is
+#' below `prune` in all instances (but never the last one).
 #'
-#' **Start.** Background endmembers are k-means centres of the negative bags; a target endmember is
-#' the instance of a positive bag that those before it unmix worst; proportions are equal.
+#' **Start.** Background endmembers are k-means centres of the negative bags; each target endmember
+#' is the instance of a positive bag that the endmembers chosen before unmix worst; proportions are
+#' equal.
 #'
 #' **Score.** An instance is unmixed on the background endmembers (residual \eqn{r^-}) and on all
 #' of them (\eqn{r}). If a target lowers the residual, the score is \eqn{\log(r^- / r) > 0}, the
-#' logarithm of the ratio by which [dlfumi()] scores. Otherwise that ratio would be 1 for all, and
-#' the score is the slope at which a first bit of the nearest target would raise the residual,
-#' \eqn{-\partial \log r / \partial a_t < 0}: the two meet at 0. Proportions are
-#' `predict(type = "codes")`; other detectors take the endmembers of a fit, as
-#' `ace(x, fit, center_target = TRUE)` does.
+#' logarithm of the ratio by which [dlfumi()] scores. Otherwise that ratio would be 1 for all
+#' instances, and the score is the rate at which a small amount of the nearest target would raise
+#' the residual, \eqn{-\partial \log r / \partial a_t < 0}; the two definitions meet at 0.
+#' `predict(type = "codes")` gives the proportions. Other detectors accept the endmembers of a fit,
+#' for example `ace(x, fit, center_target = TRUE)`.
 #'
 #' @section Departures:
 #' * The released code adds \eqn{u} to every entry of the matrix that it inverts for the
 #'   endmembers, and its objective measures their spread around their own mean. Here \eqn{u I} and
-#'   \eqn{\mu}, as the derivation gives, so that the update minimises the objective.
+#'   \eqn{\mu} are used, as derived in the paper, so that the update minimises the objective.
 #' * The released code drops all negative proportions at once and solves again for the rest, and
-#'   forgets
-#'   \eqn{w_i} when the target is among the dropped. Here proportions are the exact minimiser.
-#' * It starts from vertex component analysis or k-means; here k-means, with its choice of targets
-#'   from the former, one after the other.
-#' * It stops when \eqn{J} changes by less than `tol`; here by less than `tol` times the first
-#'   \eqn{J}.
-#' * It takes the data as they are: reflectances, for which the default `beta` is made. Here
-#'   instances are brought to norm 1 unless `normalize = "none"`.
+#'   ignores \eqn{w_i} if the target is among those dropped. Here proportions are the exact
+#'   minimiser.
+#' * It starts from vertex component analysis or k-means. Here the start is k-means, and targets
+#'   are chosen one after the other as in its start by vertex component analysis.
+#' * It stops when \eqn{J} changes by less than `tol`, here when it changes by less than `tol`
+#'   times the first \eqn{J}.
+#' * It uses the data as they are: reflectances, for which the default `beta` is chosen. Here
+#'   instances are scaled to norm 1 unless `normalize = "none"`.
 #'
 #' @section Defaults:
-#' Those of the released code of e-FUMI, and of its extension to several targets where a second
-#' value is given; the latter allows 500 iterations and prunes at 1e-8. What the background
-#' endmembers cannot mix looks like target, so too few of them do more harm than too many.
-#' \eqn{\Gamma} is not relative to the number of instances: with a few hundred, 1 or less leaves
-#' more to the data than 10 does.
+#' They are those of the released code of e-FUMI and, where a second value is given, of its
+#' extension to several targets; the latter allows 500 iterations and prunes at 1e-8. Whatever the
+#' background endmembers cannot mix looks like target, so too few of them do more harm than too
+#' many. \eqn{\Gamma} is not relative to the number of instances: with a few hundred instances, 1
+#' or less gives the data more weight than 10 does.
 #'
 #' @inheritParams dlfumi
-#' @param n_target,n_background whole numbers >= 1, default 1 and 3: numbers of endmembers.
-#'   Background endmembers that nothing uses are dropped.
+#' @param n_target,n_background whole numbers >= 1, default 1 and 3: numbers of endmembers; try 3
+#'   to 15 background endmembers. Those that no instance uses are dropped.
 #' @param u number in \[0, 1): weight of the volume term. `NULL` (default): 0.05, or 0.01 for
 #'   several targets.
-#' @param alpha number > 0, default 2: weight of positive bags as a whole, relative to negative
-#'   ones.
-#' @param gamma number >= 0: \eqn{\Gamma}, weight of the term that empties background endmembers.
-#'   `NULL` (default): 10, or 0.01 for several targets.
-#' @param beta number > 0: scale of the E-step. `NULL` (default): 45, or 50 for several targets.
+#' @param alpha number > 0, default 2: total weight of positive bags relative to negative ones.
+#' @param gamma number >= 0: \eqn{\Gamma}, weight of the term that drives unneeded background
+#'   endmembers to 0; try 0.01 to 10. `NULL` (default): 10, or 0.01 for several targets.
+#' @param beta number > 0: scale of the E-step; try 5 to 500. `NULL` (default): 45, or 50 for
+#'   several targets.
 #' @param max_iter whole number >= 1, default 100: largest number of iterations.
 #' @param tol number >= 0, default 1e-6: stop when the objective changes by less than this,
 #'   relative to the first objective.
@@ -65,8 +66,8 @@
 #'   proportion is below this.
 #' @param n_start whole number >= 1, default 1: number of random starts; the one with the lowest
 #'   objective is kept.
-#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are.
+#' @param normalize `"unit"` (default) scales every instance, also of new data, to norm 1; `"none"`
+#'   leaves instances as they are.
 #' @return A model of class `c("e_fumi", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{dictionary}{features x endmembers, targets first; see `coef()`}
 #'   \item{codes}{proportions, endmembers x instances, in the order of the instances given}
@@ -204,7 +205,7 @@ e_fumi_run <- function(state, data, spec, report) {
     }
     "max_iter"
   }
-  # The state is replaced at once, so that an interrupt finds a whole iteration.
+  # The state is replaced in one step, so that an interrupt finds a complete iteration.
   reason <- until_interrupt(iterate(), started = !is.null(state$path))
   n_iter <- nrow(state$path)
   c(state, list(objective = data.frame(iteration = seq_len(n_iter), state$path), n_iter = n_iter,
@@ -259,7 +260,7 @@ e_fumi_endmembers <- function(state, data, spec) {
   moment[target, ] <- tcrossprod(expected[target, , drop = FALSE], codes)
   moment[-target, target] <- t(moment[target, -target])
   diag(moment) <- diag(moment) + spec$u
-  # Without the volume term an endmember that is not used has no equation of its own.
+  # Without the volume term, an unused endmember is not determined.
   diag(moment) <- diag(moment) + 1e-12 * max(diag(moment))
   t(solve(moment, t(tcrossprod(data$x, expected) + spec$u * data$mean)))
 }
@@ -274,7 +275,7 @@ e_fumi_objective <- function(state, data, spec) {
   c(objective = sum(terms), terms)
 }
 
-# Without the background endmembers that no instance uses, but never without all.
+# Drops the background endmembers that no instance uses, but never all of them.
 drop_unused <- function(state, spec) {
   most <- apply(state$codes, 1, max)
   background <- seq_along(most) > spec$n_target
@@ -308,7 +309,7 @@ score_instances.e_fumi <- function(object, x, ..., call = rlang::caller_env()) {
   endmembers <- unname(object$dictionary)
   target <- endmembers[, seq_len(object$n_target), drop = FALSE]
   background <- endmembers[, -seq_len(object$n_target), drop = FALSE]
-  # A residual below rounding is rounding.
+  # A residual below rounding error is rounding error.
   floor <- 1e-14 * (colSums(x^2) + mean(colSums(endmembers^2)))
   rest <- background %*% unmix(background, x) - x
   slope <- target_slope(target, background, rest, x)

@@ -1,33 +1,33 @@
 #' EM-DD: diverse density with one instance per bag
 #'
-#' Finds the point and scales of [diverse_density()] by turns: choose in each bag the instance that
-#' is nearest to the point, then fit the point and scales to the chosen instances.
+#' Finds the point and scales of [diverse_density()] by alternation: choose the instance of each
+#' bag that is nearest to the point, then fit the point and scales to the chosen instances.
 #'
 #' @details
-#' With \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}, the E-step takes in each bag \eqn{j}, positive
-#' or negative, the instance \eqn{i_j} with the smallest \eqn{q}, the first of equals; the M-step
+#' With \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}, the E-step chooses in each bag \eqn{j}, positive
+#' or negative, the instance \eqn{i_j} with the smallest \eqn{q} (the first, if tied); the M-step
 #' minimises over \eqn{t} and \eqn{s}
 #' \deqn{\sum_{j: Y_j = 1} q_{i_j} - \sum_{j: Y_j = 0} \log(1 - \exp(-q_{i_j}))}
-#' by L-BFGS-B. A start ends when a round lowers this by no more than \eqn{10^{-6}}, whose result
-#' is not taken. Only the M-step is sure to lower it: an E-step brings negative instances nearer.
-#' The start with the lowest most-likely-cause objective of [diverse_density()] on all training
-#' bags is kept; neither it nor the threshold sees other data.
+#' by L-BFGS-B. A start ends with the first round that lowers this by no more than \eqn{10^{-6}};
+#' the result of that round is discarded. Only the M-step is guaranteed to lower it, since an
+#' E-step may choose nearer negative instances. The start with the lowest most-likely-cause
+#' objective of [diverse_density()] on all training bags is kept; neither this choice nor the
+#' threshold uses other data.
 #'
-#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)} of its nearest instance, that of a
-#' bag is
-#' \eqn{\log(-\log(1 - P))}, and the largest score of an instance where scores are averaged. The
-#' probabilities of the model are what `predict(type = "prob")` gives only if they are well
-#' calibrated: see [mil_calibrate()].
+#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)} for its nearest instance, the
+#' score of a bag is \eqn{\log(-\log(1 - P))}, or, with `combine = "average"`, the largest score of
+#' its instances. `predict(type = "prob")` returns the probabilities of the model only if they are
+#' well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
 #' Starts and `max_iter` are those of Weka's `MIEMDD`: the instances of three random positive bags
-#' (here of fewer if there are fewer), ten rounds. At most 30 starts, `scale_init`, `inner` and the
-#' choice among starts are ours: see [diverse_density()].
+#' (or of all, if there are fewer), ten rounds. The limit of 30 starts, `scale_init`, `inner` and
+#' the choice among starts are ours: see [diverse_density()].
 #'
 #' @inheritParams diverse_density
 #' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
-#'   all: scores are the mean of the members' scores, each standardised on the instances of the
-#'   negative training bags.
+#'   all and scores by the mean of their scores, each standardised on the instances of the negative
+#'   training bags.
 #' @param max_iter whole number >= 1, default 10: largest number of rounds from a start.
 #' @param inner whole number >= 1, default 100: largest number of L-BFGS-B iterations in an M-step.
 #' @return A model of class `c("em_dd", "mil_model")`, for `predict()` and [mil_roc()], with
@@ -37,8 +37,8 @@
 #'     all}
 #'   \item{starts}{the M-step's objective by round, of all starts; see [loss_path()]}
 #'   \item{start_scale}{the scale at the start}
-#'   \item{stop_reason}{`"converged"`; `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the starts that
-#'     are done, with a warning}
+#'   \item{stop_reason}{`"converged"`; `"max_iter"`; or `"interrupt"`: Ctrl-C keeps the completed
+#'     starts, with a warning}
 #' @references Zhang, Q. and Goldman, S. A. (2001). EM-DD: an improved multiple-instance learning
 #'   technique. *Advances in Neural Information Processing Systems* 14.
 #' @examples
@@ -101,7 +101,7 @@ em_dd_run <- function(problem, theta, max_iter, inner) {
        stop_reason = stop_reason)
 }
 
-# The E-step: of each bag, the column with the smallest q.
+# The E-step: the column of each bag with the smallest q.
 em_dd_choose <- function(problem, theta) {
   q <- .Call(ffi_dd_quadratic, problem$x, problem$scale, dd_point(problem, theta),
              dd_scales(problem, theta))

@@ -6,36 +6,36 @@ generics::explain
 
 #' Why a bag is called positive
 #'
-#' For each instance of a bag: what its reconstruction by atoms leaves, with the target atoms and
-#' without them. Not an attention weight that stands beside a model, but the parts of the
-#' reconstruction itself.
+#' Shows, for each instance of a bag, how much its reconstruction leaves unexplained with the
+#' target atoms and without them. The explanation is part of the model itself: these residuals are
+#' what the score is made of.
 #'
-#' The instance is coded once on all atoms; "without" leaves the target atoms' part of that code
-#' out, as eq. 7 does, so that `without / with` is the score of [dlfumi()]; of several starts that
-#' are averaged, the best one is explained. For [e_fumi()] it is the convex mixture of background
-#' endmembers alone that is nearest to the instance, as in its score. Instances are taken as the
-#' method takes them: of norm 1 for `normalize = "unit"`.
+#' The instance is coded once on all atoms; "without" omits the target atoms' part of that code, as
+#' in eq. 7, so `without / with` is the score of [dlfumi()]. If several starts are averaged, the
+#' best one is explained. For [e_fumi()], "without" is the convex mixture of background endmembers
+#' nearest to the instance, as in its score. Instances are normalised as in the fit: to norm 1 for
+#' `normalize = "unit"`.
 #'
-#' `explain()` does the same as `mil_explain()`. Other packages, such as dplyr, have an `explain()`
-#' too, and the one that was attached last is found; `mil_explain()` is always this one.
+#' `explain()` does the same as `mil_explain()`. Other packages, such as dplyr, also have an
+#' `explain()`, and R finds the one that was attached last; `mil_explain()` is always this one.
 #'
 #' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what
 #'   `mil_explain()` returned.
 #' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
-#' @param bag `NULL` (default: the first), or a number or an id: which bag of the `bags()`.
-#'   Instances without bags are taken as one.
+#' @param bag `NULL` (default: the first), or the number or id of a bag in `new_data`. Instances
+#'   without bags are treated as one bag.
 #' @param n whole number >= 1, default 6 for `plot()` and 10 for `print()`: number of instances to
 #'   show, those with the highest score.
-#' @param ... nothing: an unknown argument is an error.
+#' @param ... must be empty: an unknown argument is an error.
 #' @return A data frame of class `mil_explanation`, one row per instance, in the order given:
-#'   \item{instance}{its number within the bag}
-#'   \item{prob, score}{as of [predict.mil_model()]}
+#'   \item{instance}{the number of the instance within the bag}
+#'   \item{prob, score}{as in [predict.mil_model()]}
 #'   \item{atom}{the target atom that it uses most, `NA` if it uses none}
-#'   \item{with, without}{squared norm of what the reconstruction leaves, with and without target
-#'     atoms}
-#'   \item{drop}{`1 - with / without`: the share of the rest that the target atoms explain}
-#'   `plot()` shows the instances by falling score: as images, each above its reconstruction with
-#'   target atoms and that without them, or as curves.
+#'   \item{with, without}{squared norm of the residual of the reconstruction with and without
+#'     target atoms}
+#'   \item{drop}{`1 - with / without`: the share of the residual without target atoms that they
+#'   explain} `plot()` shows the instances by decreasing score: as images, each above its
+#'   reconstructions with and without target atoms, or as curves.
 #' @name mil_explain
 #' @examples
 #' set.seed(1)
@@ -66,8 +66,8 @@ mil_explain.default <- function(x, ...) {
 mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
   if (!inherits(x, c("dlfumi", "e_fumi")))
-    stop_fumi("`x` must be a fit of `dlfumi()` or `e_fumi()`, whose atoms explain an instance, not one of class ",
-              class(x)[1], ".", class = "no_meaning")
+    stop_fumi("`x` must be a fit of `dlfumi()` or `e_fumi()`, whose atoms explain an instance, ",
+              "not one of class ", class(x)[1], ".", class = "no_meaning")
   validate_model(x, "x")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
@@ -81,7 +81,7 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
     instance = seq_along(back), score = unname(score_instances(x, new$x[, back, drop = FALSE])),
     atom = strongest_target(x, t(parts$codes)), parts$left[c("with", "without")])
   out <- data.frame(out["instance"], prob = instance_probability(x, out$score), out[-1])
-  # The rest of an instance that the atoms rebuild to rounding is rounding.
+  # If the atoms reconstruct an instance up to rounding error, so is its residual.
   out$drop <- ifelse(out$without > 1e-14 * parts$left$all, 1 - out$with / out$without, 0)
   structure(out, title = one$title, image_dim = x$image_dim, instances = columns, with = parts$with,
             axis = feature_axis(x$features, x$axis, x$n_features), without = parts$without,
@@ -131,8 +131,9 @@ explain_parts <- function(object, x) {
 print.mil_explanation <- function(x, n = 10, ...) {
   n <- check_count(n, "n")
   shown <- as.data.frame(x)[utils::head(order(-x$score), n), ]
-  cat("Why ", attr(x, "title"), " looks as it does: ", nrow(x), " instances, by falling score\n",
-      sep = "")
+  title <- attr(x, "title")
+  cat(toupper(substr(title, 1, 1)), substring(title, 2), ": ",
+      pluralize("{nrow(x)} instance{?s}"), " by decreasing score\n", sep = "")
   shown$drop <- paste(round(100 * shown$drop), "%")
   numeric <- vapply(shown, is.double, NA)
   shown[numeric] <- lapply(shown[numeric], signif, 3)

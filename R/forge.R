@@ -1,4 +1,4 @@
-# New data in the features of a fit.
+# Brings new data to the features of a fit.
 
 # list(x d x n, order, bag ids in the user's order, omitted): `omitted` are the rows of the data
 # given that have a missing value and are not in x, list(rows, bag), NULL without.
@@ -121,8 +121,8 @@ match_features <- function(object, x, call, name = "new_data") {
   x
 }
 
-# Bags that were made by other terms or levels than the fit have features of the same names with
-# other meanings.
+# Bags made with other terms or levels than the fit have features with the same names but other
+# meanings.
 check_same_terms <- function(object, b, call, name) {
   ours <- object$blueprint
   theirs <- b$blueprint

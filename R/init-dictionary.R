@@ -1,8 +1,8 @@
-# Starts of a dictionary fit. All random numbers of a fit are drawn here, for all
-# starts before the first one runs, so that the way the starts are run changes nothing.
+# Starts of a dictionary fit. All random numbers of a fit are drawn here, for all starts before the
+# first one runs, so that results do not depend on how the starts are run.
 
-# A list of functions without arguments, each of which makes list(dictionary, codes), of which
-# nobody else holds the codes: the fit works in them.
+# A list of functions without arguments, each of which makes list(dictionary, codes). Nothing else
+# may refer to the codes, because the fit overwrites them.
 dlfumi_starts <- function(b, scale, spec, init, call) {
   if (identical(init, "paper")) {
     check_distinct_negatives(b, scale, spec, call)
@@ -17,7 +17,8 @@ dlfumi_starts <- function(b, scale, spec, init, call) {
   if (inherits(init, "dlfumi")) init <- warm_start(init, b)
   if (is.matrix(init)) init <- list(dictionary = init)
   if (!is.list(init))
-    stop_fumi("`init` must be \"paper\", a matrix of atoms, a list with a `dictionary`, a function, or a fit, not ",
+    stop_fumi("`init` must be \"paper\", a matrix of atoms, a list with a `dictionary`, a ",
+              "function, or a fit, not ",
               describe(init), ".", call = call)
   if (spec$n_start > 1)
     stop_fumi("`n_start` must be 1 when `init` is given as atoms or a fit, not ", spec$n_start, ".",
@@ -57,8 +58,8 @@ paper_start <- function(b, scale, spec, draw, call, targets = NULL) {
   list(dictionary = dictionary, codes = start_codes(b, scale, spec, dictionary, call))
 }
 
-# Before a random number is drawn: the seeds of k-means, of which a few instances mostly give
-# enough.
+# Checked before a random number is drawn: whether there are enough seeds for k-means, which a few
+# instances usually show.
 check_distinct_negatives <- function(b, scale, spec, call) {
   negative <- which(!in_positive(b))
   for (n in unique(c(min(2 * spec$n_background, length(negative)), length(negative)))) {
@@ -94,7 +95,7 @@ given_start <- function(init, b, scale, spec, call) {
   list(dictionary = dictionary, codes = bound_codes(codes[, b$order, drop = FALSE] * norm, spec))
 }
 
-# Atoms and codes without their negative part, if they must not have one.
+# Atoms and codes clipped at 0 where they must be non-negative.
 bound_codes <- function(codes, spec) if (nonneg_codes(spec)) pmax(codes, 0) else codes
 
 bound_atoms <- function(dictionary, spec, call) {
@@ -108,7 +109,7 @@ bound_atoms <- function(dictionary, spec, call) {
   bound
 }
 
-# What a warm start needs of a fit; any other start is what it is.
+# What a warm start needs from a fit; any other start is returned unchanged.
 as_warm_start <- function(init) {
   if (!inherits(init, "dlfumi")) return(init)
   structure(unclass(init)[c("dictionary", "codes", "bag", "n_target", "n_background")],
@@ -132,7 +133,7 @@ check_atoms <- function(x, n_atoms, b, call) {
 }
 
 # A matrix that has atoms as its rows, as `coef()` has them, or as its columns, turned so that they
-# are columns. Its size tells which, of a square one its names.
+# are columns. Its size tells which; for a square matrix, its names do.
 atoms_in_columns <- function(x, d, features, name, call) {
   if (nrow(x) != ncol(x)) return(if (nrow(x) == d) x else t(x))
   are_atoms <- function(names) !is.null(names) &&

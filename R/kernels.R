@@ -1,4 +1,4 @@
-# Kernels, through kernlab, and the distances that give them their scale.
+# Kernels, from kernlab, and the distances that set their scale.
 
 # Our names of kernlab's kernels, and the functions that make them.
 kernel_makers <- c(linear = "vanilladot", rbf = "rbfdot", polydot = "polydot", tanhdot = "tanhdot",
@@ -64,8 +64,8 @@ gram_matrix <- function(kernel, x, call) {
             call = call)
 }
 
-# Squared distances of the rows of `x` to those of `y`, by cross products: no loop over features.
-# What cancellation leaves of coinciding rows is 0.
+# Squared distances of the rows of `x` to those of `y`, by cross products instead of a loop over
+# features. For coinciding rows, what cancellation leaves is set to 0.
 squared_distances <- function(x, y = x) {
   norms <- outer(row_squares(x), row_squares(y), "+")
   distance <- norms - 2 * cross_rows(x, y)

@@ -1,5 +1,5 @@
-# An estimate from below of what a fit takes, against what the system can give once R has collected
-# its garbage. Some builds of OpenBLAS never return from a call that finds no memory.
+# Compares a lower bound on the memory that a fit needs with what the system can give after garbage
+# collection. Some builds of OpenBLAS never return from a call that runs out of memory.
 check_memory <- function(bytes, call) {
   if (!check_flag(getOption("fumi.check_memory", TRUE), "fumi.check_memory", call = call))
     return(invisible())
@@ -7,9 +7,9 @@ check_memory <- function(bytes, call) {
   gc()
   free <- bytes_free()
   if (bytes > free)
-    stop_fumi("A fit must have at least ", as_size(bytes), " of memory for its work, but only ",
+    stop_fumi("A fit must have at least ", as_size(bytes), " of memory, but only ",
               as_size(max(free, 0)),
-              " are free; `options(fumi.check_memory = FALSE)` tries nevertheless.",
+              " are free; `options(fumi.check_memory = FALSE)` skips this check.",
               class = "memory", call = call)
 }
 

@@ -1,25 +1,24 @@
 #' MI-ACE and MI-SMF: target signatures for a matched detector
 #'
-#' Finds the signature whose adaptive cosine estimator (ACE), or spectral matched filter (SMF), is
-#' largest on the best instance of each positive bag and smallest on the negative bags; or several
-#' signatures, for targets of several kinds.
+#' Finds the signature for which the adaptive cosine estimator (ACE) or spectral matched filter
+#' (SMF) is large on the best instance of each positive bag and small on the negative bags; or
+#' several signatures, for targets of several kinds.
 #'
 #' @details
-#' With \eqn{\hat x} the instance less the mean of the negative bags, whitened by their covariance
-#' (see [background_stats()]), and for ACE brought to norm 1, the objective over \eqn{\|s\| = 1} is
+#' With \eqn{\hat x} the instance minus the mean of the negative bags, whitened by their covariance
+#' (see [background_stats()]), and for ACE scaled to norm 1, the objective over \eqn{\|s\| = 1} is
 #' \deqn{\frac{1}{J^+} \sum_{j:\,Y_j = 1} \max_{i \in j} s'\hat x_i -
 #'   \frac{1}{J^-} \sum_{j:\,Y_j = 0} \frac{1}{n_j} \sum_{i \in j} s'\hat x_i.}
 #' A step takes the best instance \eqn{x^*_j} of each positive bag and sets \eqn{s} to the
-#' direction of
-#' \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}, the maximiser for
-#' that choice, so that the objective never falls. It ends when a choice of instances comes back.
-#' The score is the signed statistic, \eqn{s'\hat x}.
+#' direction of \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}, which
+#' maximises the objective for that choice; the objective therefore never falls. It stops when a
+#' choice of instances recurs. The score is the signed statistic, \eqn{s'\hat x}.
 #'
-#' The first start, its 1000 centres and the 1000 steps are those of the released code, which
-#' departs in three ways. It stops when a signature comes back exactly, which rounding can prevent.
-#' It loads the covariance with 2.2e-16, which leaves scores to rounding when there are more
-#' features than instances: the default here is the ridge of [background_stats()]. And it compares
-#' the starts of MI-SMF before it brings them to norm 1, here after.
+#' The two starts, the 1000 centres and the 1000 steps are those of the released code, which
+#' differs in three ways. It stops when a signature recurs exactly, which rounding can prevent. It
+#' adds 2.2e-16 to the diagonal of the covariance, so that scores are mere rounding error if there
+#' are more features than instances; the default here is the ridge of [background_stats()]. And it
+#' compares the starts of MI-SMF before scaling them to norm 1, here they are compared afterwards.
 #'
 #' @section Several signatures:
 #' With `n_target` > 1 (multi-target MI-ACE and MI-SMF), each positive bag belongs to the signature
@@ -27,49 +26,49 @@
 #' \deqn{\mathrm{mean}_{j \in W_t} \max_{i \in j} s_t'\hat x_i -
 #'   \mathrm{mean}_{j:\,Y_j = 0} \mathrm{mean}_{i \in j} s_t'\hat x_i - \alpha\,
 #' \mathrm{mean}_{l \ne t} s_l's_t} over the bags \eqn{W_t} that it won. Signatures are updated one
-#' after the other. One that wins no bag is dropped, which ends its pass. Starts are chosen one
-#' after the other among the instances, or centres: each is the one with which the set has the
-#' largest mean over positive bags of the best score, less the mean of the best scores of negative
-#' instances, less `alpha` times its mean cosine with those chosen before. The objective in
-#' [loss_path()] is the mean over signatures of the objective above, taken over all positive bags.
+#' after the other. A signature that wins no bag is dropped, which ends the pass. Starts are chosen
+#' one after the other among the instances, or centres: each maximises the mean over positive bags
+#' of the set's best score, minus the mean of the best scores of negative instances, minus `alpha`
+#' times its mean cosine with those chosen before. The objective in [loss_path()] is the mean over
+#' signatures of the objective above, taken over all positive bags.
 #'
-#' The score is the largest over the signatures. The maximum of several statistics is larger by
-#' chance than one of them, so there are more false alarms at the same threshold; thresholds and
-#' probabilities of a fit are calibrated for the maximum, but the price remains: detection at a
-#' given rate of false alarms falls when there are more signatures than kinds of targets. `alpha`
-#' pushes signatures apart even where there is one kind only, and one may end up on background:
-#' look at `bags_won`, and let [mil_tune()] choose `n_target` and `alpha`.
+#' The score is the largest over the signatures. By chance, the maximum of several statistics is
+#' larger than a single one, so there are more false alarms at the same threshold. Thresholds and
+#' probabilities are calibrated for the maximum, but detection at a given false alarm rate still
+#' falls if there are more signatures than kinds of targets. `alpha` pushes signatures apart even
+#' if there is only one kind, and one of them may end up on background: look at `bags_won`, and let
+#' [mil_tune()] choose `n_target` and `alpha`.
 #'
-#' The released code of the multi-target method is departed from in four ways. To assign bags, it
-#' compares maxima over pairs of instances and signatures that are no signature's own, so that
-#' mostly the first one wins every bag; here each signature's own maximum counts. It stops when
-#' differences between choices sum to 0, here when a choice comes back. Its start compares a
-#' candidate with the first instance of a chosen instance's bag, here with the chosen instance. And
-#' its first start does not look at the negative bags.
+#' There are four departures from the released code of the multi-target method. To assign bags, it
+#' compares maxima that do not belong to any one signature, so that the first one usually wins
+#' every bag; here each signature's own maximum counts. It stops when the differences between
+#' choices sum to 0, here when a choice recurs. Its start compares a candidate with the first
+#' instance of a chosen instance's bag, here with the chosen instance. And its first start ignores
+#' the negative bags.
 #'
+#' @inheritParams background_stats
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @inheritParams background_stats
 #' @param x,... the data: [bags()], or what [bags()] takes.
 #' @param n_target whole number >= 1, default 1: number of signatures; try 1 to 4.
 #' @param alpha number >= 0, default 1: for several signatures, the weight of the term that pushes
-#'   them apart.
-#' @param type `"ace"` (default), or `"smf"`, which also counts how strong an instance is.
+#'   them apart; try 0 to 1.
+#' @param type `"ace"` (default), or `"smf"`, which also depends on the strength of an instance.
 #' @param init the start: `"instances"` (default), the instance of a positive bag with the largest
 #'   objective; `"kmeans"`, the k-means centre of those instances with the largest objective; for
-#'   several signatures, see below.
+#'   several signatures see below.
 #' @param n_clusters whole number >= 1, default 1000, for `init = "kmeans"`: the number of centres,
 #'   at most one per instance.
 #' @param max_iter whole number >= 1, default 1000: largest number of steps.
-#' @param normalize `"none"` (default) takes instances as they are, `"unit"` brings each to norm 1
+#' @param normalize `"none"` (default) leaves instances as they are; `"unit"` scales each to norm 1
 #'   first.
 #' @return A model of class `c("mi_ace", "mil_model")`, for `predict()` and [mil_roc()]. `coef()`
-#'   gives one row per signature, of norm 1, on the scale of the data less the background mean;
-#'   [ace()], or [sub_ace()] for several signatures, takes the model as its target. Further
+#'   gives one row per signature, of norm 1, on the scale of the data minus the background mean;
+#'   [ace()], or [sub_ace()] for several signatures, accepts the model as its target. It also holds
 #'   \item{background}{the [background_stats()] of the negative bags}
 #'   \item{objective}{one row per step; see [loss_path()]}
 #'   \item{selected}{the instance chosen in each positive bag, as its number in the order given;
-#'     with several signatures by the one that won the bag}
+#'     with several signatures, chosen by the one that won the bag}
 #'   \item{n_target, n_dropped}{the number of signatures, and how many were dropped}
 #'   \item{bags_won}{the number of positive bags that each signature won}
 #'   \item{n_iter, stop_reason}{how it ended: `"converged"` or `"max_iter"`}
@@ -259,8 +258,8 @@ mi_ace_select <- function(targets, problem, alpha = 0) {
          alpha * rowSums(alike) / max(1, ncol(targets) - 1))
 }
 
-# Each target as the maximiser for its choice, beside the others as they are now. One that wins no
-# bag is dropped, and those after it stay.
+# Each target as the maximiser for its choice, given the current others. One that wins no bag is
+# dropped, and those after it are left unchanged.
 mi_ace_pass <- function(targets, now, problem, alpha) {
   for (t in seq_len(ncol(targets))) {
     won <- now$winner == t
@@ -275,8 +274,8 @@ mi_ace_pass <- function(targets, now, problem, alpha) {
   targets
 }
 
-# Ends when a choice comes back (DEVIATES D12), for several targets after the pass that follows, as
-# the released code does.
+# Ends when a choice recurs (DEVIATES D12); for several targets after one more pass, as in the
+# released code.
 mi_ace_ascend <- function(targets, problem, max_iter, alpha = 0) {
   now <- mi_ace_select(targets, problem, alpha)
   path <- mean(now$objective)

@@ -1,8 +1,7 @@
 #' MI-HE: the multiple-instance hybrid estimator
 #'
-#' Learns target atoms such that some instance of each positive bag is represented much better with
-#' them than by background atoms alone, together with background atoms that represent the negative
-#' bags.
+#' Learns background atoms that represent the negative bags, and target atoms with which some
+#' instance of each positive bag is represented much better than by background atoms alone.
 #'
 #' @details
 #' Each instance has two codes: \eqn{a} on all atoms \eqn{D = [D^+ D^-]}, and \eqn{c} on the
@@ -11,65 +10,63 @@
 #' \deqn{J = -\sum_{j:\,Y_j = 1} \log \Big( \frac{1}{n_j} \sum_{i \in j} e^{-\beta b q_i}
 #' \Big)^{1/b} +
 #'   \rho \sum_{i:\,Y_i = 0} \|r^-_i\|^2 + \frac{\alpha}{2} \sum_{i:\,Y_i = 0} \big( (D^+
-#' a^+_i)'x_i \big)^2} with \eqn{b} the `power` of the generalised mean: the larger, the more the
-#' best instance of a bag counts. The third term keeps target atoms from what negative instances
-#' look like. Codes are sparse, with the penalty
-#' \eqn{\lambda \|a\|_1} on \eqn{\frac12 \|x - D a\|^2} and atoms of norm 1, or proportions
-#' (`coding = "convex"`):
-#' \eqn{a \ge 0}, \eqn{\sum_k a_k = 1}, with atoms of any norm. Atoms move one at a time against
-#' the gradient, with the codes fixed.
+#' a^+_i)'x_i \big)^2} with \eqn{b} the `power` of the generalised mean: the larger it is,
+#' the more the best instance of a bag counts. The third term keeps target atoms away from negative
+#' instances. Codes are sparse, with the penalty \eqn{\lambda \|a\|_1} on
+#' \eqn{\frac12 \|x - D a\|^2} and atoms of norm 1, or, with `coding = "convex"`, proportions:
+#' \eqn{a \ge 0}, \eqn{\sum_k a_k = 1}, with atoms of any norm. Atoms are moved one at a time
+#' against the gradient, with the codes fixed.
 #'
 #' **Start.** Background atoms are k-means centres of the negative bags; target atoms are means of
 #' random parts of the instances of positive bags.
 #'
 #' **Score.** `"confidence"`: \eqn{\log(\|r^-\|^2 / \|r^+\|^2)}, the logarithm of the ratio by
-#' which [dlfumi()] scores, with each residual from a code of its own. `"ace"`: [ace()] with the
-#' target atom, or [sub_ace()] with several, against the mean and covariance of the negative bags;
-#' with proportions, the target less that mean. The default was chosen by cross-validation over the
-#' training bags of 16 simulated sets (2 or 6 background sources, 15 or 40 features, two levels of
-#' noise): the mean area under the ROC curve of bags was 0.98 with `"confidence"` and 0.80 with
-#' `"ace"`.
+#' which [dlfumi()] scores, with each residual from its own code. `"ace"`: [ace()] with the target
+#' atom, or [sub_ace()] with several, against the mean and covariance of the negative bags; with
+#' proportions, that mean is subtracted from the target. The default was chosen by cross-validation
+#' over the training bags of 16 simulated sets (2 or 6 background sources, 15 or 40 features, two
+#' levels of noise): the mean area under the ROC curve of bags was 0.98 with `"confidence"` and
+#' 0.80 with `"ace"`.
 #'
 #' @section Variants:
-#' `"literal"` does what the authors' released code does, to rounding: before each atom all codes
-#' anew, by 100 iterations of ISTA from least squares with \eqn{\lambda} as the threshold, then up
-#' to 19 steps of length `step`. `"fast"` departs from it: codes are exact minimisers, computed
-#' from those before; an atom of norm 1 moves along the sphere by a length that is searched for,
-#' and stays where it was if \eqn{J} is higher once the codes have followed, so that \eqn{J} never
-#' rises; it stops relative to the first \eqn{J}. Both keep the dictionary with the lowest
-#' objective, where the released code keeps the last one. The released code starts from vertex
-#' component analysis.
+#' `"literal"` reproduces the authors' released code up to rounding: before each atom, all codes
+#' are recomputed by 100 iterations of ISTA from least squares with \eqn{\lambda} as the threshold,
+#' followed by up to 19 steps of length `step`. `"fast"` departs from it: codes are exact
+#' minimisers, started from the previous ones; an atom of norm 1 moves along the sphere with a line
+#' search, and returns if \eqn{J} is higher after the codes are updated, so that \eqn{J} never
+#' rises; convergence is relative to the first \eqn{J}. Both keep the dictionary with the lowest
+#' objective, where the released code keeps the last one and starts from vertex component analysis.
 #'
 #' @section Defaults:
-#' Numbers are those of the released code. They are made for instances of norm near 1.
+#' The values are those of the released code. They suit instances of norm near 1.
 #'
 #' @inheritParams dlfumi
-#' @param n_target,n_background whole numbers >= 1, default 1 and 9: how many target atoms and
+#' @param n_target,n_background whole numbers >= 1, default 1 and 9: numbers of target and
 #'   background atoms to learn; try 4 to 18 background atoms.
-#' @param beta number > 0, default 5: scale of the ratio \eqn{q}.
+#' @param beta number > 0, default 5: scale of the ratio \eqn{q}; try 1 to 20.
 #' @param power number > 0, default 5: \eqn{b}, power of the generalised mean over the instances of
-#'   a positive bag; a larger one comes closer to the maximum.
-#' @param rho number >= 0, default 0.8: weight of the background term.
+#'   a positive bag; larger values come closer to the maximum.
+#' @param rho number >= 0, default 0.8: weight of the background term; try 0.1 to 2.
 #' @param lambda number >= 0, default 0.001: weight of the sparsity penalty of the codes; not used
-#'   by `coding = "convex"`.
-#' @param alpha number >= 0, default 0.01: weight of the discrimination term.
-#' @param coding `"sparse"` (default), codes of any sign, or `"convex"`, proportions.
-#' @param score `"confidence"` (default) or `"ace"`: what instances are scored by; see below.
-#' @param variant `"fast"` (default), or `"literal"`, as the released code; see below.
+#'   with `coding = "convex"`; try 0.0001 to 0.05.
+#' @param alpha number >= 0, default 0.01: weight of the discrimination term; try 0 to 0.1.
+#' @param coding `"sparse"` (default), codes of any sign, or `"convex"`, proportions; see below.
+#' @param score `"confidence"` (default) or `"ace"`: the score of an instance; see below.
+#' @param variant `"fast"` (default), or `"literal"`, as in the released code; see below.
 #' @param step number > 0, default 0.001: for `variant = "literal"`, the length of a step.
 #' @param max_iter whole number >= 1, default 200: largest number of iterations.
 #' @param tol number >= 0, default 1e-5: stop when the objective changes by less than this, for
 #'   `variant = "fast"` relative to its value at the start.
 #' @param n_start whole number >= 1, default 1: number of random starts; the one with the lowest
 #'   objective is kept.
-#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are.
+#' @param normalize `"unit"` (default) scales every instance, also of new data, to norm 1; `"none"`
+#'   leaves instances as they are.
 #' @return A model of class `c("mi_he", "mil_model")`, for `predict()`, `plot()` and [mil_roc()],
 #'   with
 #'   \item{dictionary}{features x atoms, targets first; see `coef()`}
-#'   \item{objective}{one row per iteration, from 0, the start: the objective and its three terms;
+#'   \item{objective}{one row per iteration, from the start (0): the objective and its three terms;
 #'     see [loss_path()]}
-#'   \item{best_iter}{the iteration that the dictionary is from}
+#'   \item{best_iter}{the iteration from which the dictionary is taken}
 #'   \item{background}{the [background_stats()] of the negative bags}
 #'   \item{n_iter, stop_reason}{how it ended}
 #' @references Jiao, C., Chen, C., McGarvey, R. G., Bohlman, S., Jiao, L. and Zare, A. (2018).
@@ -195,7 +192,8 @@ new_mi_he <- function(fits, b, scale, spec, call) {
 
 # ---- scores ------------------------------------------------------------------------
 
-# Penalties of the lasso that codes settle at, on all atoms and on background atoms alone.
+# Penalties of the lasso whose solutions the codes converge to, on all atoms and on background
+# atoms alone.
 mi_he_penalty <- function(object) {
   background <- object$dictionary[, -seq_len(object$n_target), drop = FALSE]
   largest <- function(d) max(eigen(crossprod(d), TRUE, TRUE)$values)
@@ -229,7 +227,7 @@ score_instances.mi_he <- function(object, x, ..., call = rlang::caller_env()) {
   if (object$spec$score == "confidence") {
     score <- log(mi_he_confidence(object, x))
     if (!all(is.finite(score)))
-      stop_fumi("`new_data` must be of a size that can be squared, but its largest value is ",
+      stop_fumi("`new_data` must have values whose squares are finite, but its largest value is ",
                 signif(largest_value(x), 3), ".", class = "scale", call = rlang::caller_env(2))
     return(score)
   }

@@ -1,53 +1,52 @@
 #' mi-SVM and MI-SVM: support vector machines with latent labels
 #'
 #' A support vector machine in which the labels of the instances of positive bags (`"mi"`), or the
-#' one instance that stands for each positive bag (`"MI"`), are chosen along with the boundary.
+#' one instance that stands for each positive bag (`"MI"`), are learned together with the decision
+#' boundary.
 #'
 #' @details
 #' With \eqn{f(x) = \langle w, \phi(x) \rangle + b}, `type = "mi"` minimises
 #' \deqn{\tfrac12 \|w\|^2 + C \sum_i c_i \max(0, 1 - y_i f(x_i))}
-#' over \eqn{w}, \eqn{b} and the labels \eqn{y_i}, which are -1 in negative bags and of which at
-#' least one is +1 in each positive bag. `type = "MI"` has one term per positive bag, that of its
+#' over \eqn{w}, \eqn{b} and the labels \eqn{y_i}, where all labels in negative bags are -1 and at
+#' least one in each positive bag is +1. `type = "MI"` has one term per positive bag, for its
 #' instance with the largest \eqn{f}, and one term per instance of negative bags.
 #'
 #' Both alternate between an ordinary SVM (kernlab's) and new labels: \eqn{y_i = +1} where
-#' \eqn{f(x_i) > 0} and for the instance with the largest \eqn{f} of each positive bag, the first
-#' among equals. `"mi"` starts with +1 for all instances of positive bags; `"MI"` starts with the
-#' mean of each positive bag, which for a kernel is the mean in feature space. When a labelling
-#' comes back that is not the last one, the labels go round in a circle: the fit of that circle
-#' with the lowest objective is kept. With equal weights each step lowers the objective, so that
-#' circles are rare; they come from ties and from the tolerance of the SVM.
+#' \eqn{f(x_i) > 0} and for the instance with the largest \eqn{f} of each positive bag (the first,
+#' if tied). `"mi"` starts with +1 for all instances of positive bags; `"MI"` starts with the mean
+#' of each positive bag, which for a kernel is the mean in feature space. If an earlier labelling
+#' other than the last one recurs, the labels cycle, and the fit of the cycle with the lowest
+#' objective is kept. With equal weights each step lowers the objective, so cycles are rare; they
+#' come from ties and from the tolerance of the SVM.
 #'
-#' Scores are as exact as kernlab's SVM, about 0.001. It takes long where instances are far from
-#' norm 1, such as grey levels up to 255 with `normalize = "none"`: bring those to \[0, 1\].
+#' Scores are as accurate as kernlab's SVM, about 0.001. Training is slow if instances are far from
+#' norm 1, such as grey levels up to 255 with `normalize = "none"`: rescale those to \[0, 1\].
 #'
 #' The kernel matrix of all training instances is computed once and held in memory: 8 bytes times
 #' the square of their number.
 #'
 #' @section Class weights:
 #' `"none"` is the objective of the paper for `"mi"`. `"balanced"` multiplies the terms of a class
-#' by
-#' \eqn{N / (2 N_c)}, where \eqn{N_c} counts the instances (`"mi"`) or bags (`"MI"`) of that class
-#' and
-#' \eqn{N} all of them; the weights do not change with the labels, so that the objective stays one
-#' and the same. For `"MI"` the paper gives the instances of a negative bag one shared slack;
-#' kernlab knows weights of classes only, so that here each has its own, divided by the mean size
-#' of the negative bags. Two numbers are taken as they are: `c(1, 1)` gives each instance of a
-#' negative bag the weight of a positive bag.
+#' by \eqn{N / (2 N_c)}, where \eqn{N_c} counts the instances (`"mi"`) or bags (`"MI"`) of that
+#' class and \eqn{N} all of them; the weights do not change with the labels, so the objective stays
+#' the same throughout. For `"MI"`, the instances of a negative bag share one slack in the paper;
+#' kernlab has only class weights, so here each has its own, divided by the mean size of the
+#' negative bags. Two numbers are used as they are: `c(1, 1)` gives each instance of a negative bag
+#' the weight of a positive bag.
 #'
 #' @section Defaults:
 #' `type`, `kernel` and `cost` were chosen on ten data sets by cross-validation over whole bags:
 #' bags of MUSK2, Fox, Tiger and Elephant (at most 50 of each label and ten instances of each bag),
-#' training bags of three digits of [usps], and three kinds of [sim_bags()]. Both types, the linear
-#' kernel and the RBF kernel with \eqn{\sigma} as below and three times that, costs of 1, 10 and
-#' 100, with and without class weights: 36 configurations, of which the default has the highest
+#' training bags of three digits of [usps], and three kinds of [sim_bags()]. The 36 configurations
+#' tried were both types; the linear kernel and the RBF kernel with \eqn{\sigma} as below and three
+#' times that; costs of 1, 10 and 100; with and without class weights. The default has the highest
 #' accuracy at the boundary (86.4 %, mean over the sets) and an AUC of bags within 0.004 of the
-#' highest (0.901). What `cost = 1` with `type = "mi"` and a linear kernel, the defaults of version
-#' 0.1.0 and of the Python package misvm, have there is 78.5 % and 0.876. On MUSK1, which was not
-#' among the sets (though some configurations had been tried on it before the grid was drawn up),
-#' held-out bags have an AUC of 0.91 instead of 0.84, and 82 % instead of 74 % are on their side of
-#' the boundary (ten folds of bags, five times). The study is `bench/mi-svm-defaults.R` in the
-#' sources. Other data may want other values: [mil_tune()] finds them.
+#' highest (0.901). The defaults of version 0.1.0 and of the Python package misvm, `type = "mi"`,
+#' `cost = 1` and a linear kernel, reach 78.5 % and 0.876. On MUSK1, which was not among the sets
+#' (though some configurations had been tried on it before the grid was drawn up), held-out bags
+#' have an AUC of 0.91 instead of 0.84, and 82 % instead of 74 % are on the right side of the
+#' boundary (ten folds of bags, repeated five times). The study is `bench/mi-svm-defaults.R` in the
+#' sources. Other data may need other values: [mil_tune()] finds them.
 #'
 #' @inheritParams dlfumi
 #' @param type `"MI"` (default): one instance stands for each positive bag; `"mi"`: each instance
@@ -55,36 +54,36 @@
 #' @param kernel `"rbf"` (default), `"linear"`, the name of another kernel of kernlab
 #'   ([kernlab::dots], such as `"polydot"`), a kernel made by one of those functions, or a function
 #'   of two instances that returns a number.
-#' @param kpar list, default empty: parameters for a kernel given by its name, such as `list(sigma
-#'   = 2)` for `"rbf"`, \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab and of
-#'   [miles()]. By default \eqn{1/\sigma} is the median squared distance of the (normalised)
-#'   training instances for `"rbf"`; try a third and three times that. For the others, kernlab\'s
-#'   defaults hold.
+#' @param kpar list, default empty: parameters for a kernel given by its name, such as
+#'   `list(sigma = 2)` for `"rbf"`, \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab
+#'   and of [miles()]. For `"rbf"`, \eqn{1/\sigma} is by default the median squared distance
+#'   between the (normalised) training instances; try a third and three times that. Other kernels
+#'   have kernlab\'s defaults.
 #' @param cost number > 0, default 10: \eqn{C}, the weight of the loss; try 1 to 100.
 #' @param class_weights \eqn{c_i}: `"none"` (default), `"balanced"`, or two positive numbers, for
 #'   negatives and positives.
 #' @param bag_weights `NULL` (default: 1 for each bag), or positive numbers, one per bag, in the
-#'   order in which the bags first appear or named by their ids; names of bags that are not there
-#'   are ignored. A bag of weight 2 counts as two: it is repeated, because the solvers take no
-#'   weight for each instance, so that the weights must be whole multiples of a common unit, such
-#'   as 0.5, 1 and 1.5. Weights do not change what is found by looking at distances, such as the
-#'   default of \eqn{\sigma}.
+#'   order in which the bags first appear, or named by their ids; names of bags that are not in the
+#'   data are ignored. A bag of weight 2 counts twice: it is repeated, because the solvers accept
+#'   no weights of instances, so the weights must be whole multiples of a common unit, such as 0.5,
+#'   1 and 1.5. Weights do not affect what is computed from distances, such as the default of
+#'   \eqn{\sigma}.
 #' @param max_iter whole number >= 1, default 50: largest number of SVMs to train.
-#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are.
+#' @param normalize `"unit"` (default) scales every instance, also of new data, to norm 1; `"none"`
+#'   leaves instances as they are.
 #' @return A list of class `c("mi_svm", "mil_model")`, for `predict()` and [mil_roc()]:
 #'   \item{kernel}{its name and parameters; a function of your own is kept as it is}
 #'   \item{model}{`bias`, and for the linear kernel `weights` (one per feature), otherwise the
 #'     `support` vectors (features x vectors) and their coefficients `alpha`}
-#'   \item{is_target}{logical, one per instance, in the order given: whether the fit takes it for a
-#'     target; for `"MI"`, whether it stands for its bag}
+#'   \item{is_target}{logical, one value per instance, in the order given: whether the fit takes it
+#'     for a target; for `"MI"`, whether it represents its bag}
 #'   \item{n_iter, converged, stop_reason}{how it ended: `"converged"`, `"cycle"`, `"max_iter"`, or
-#'     `"interrupt"`: Ctrl-C, heard when the SVM at work is done, keeps the last whole iteration,
-#'     with a warning; `converged` is `TRUE`, `"cycle"` or `FALSE`}
-#'   \item{natural_threshold}{0, the boundary of the SVM; `predict()` uses the one of the
-#'     calibration unless told otherwise, see [mil_calibrate()]}
-#'   [loss_path()] gives the objective by iteration. The score is \eqn{f(x)}; `coef()` gives the
-#'   weights of a linear fit, for instances as they are normalised.
+#'     `"interrupt"`: Ctrl-C, which takes effect when the current SVM is trained, keeps the last
+#'     complete iteration, with a warning; `converged` is `TRUE`, `"cycle"` or `FALSE`}
+#'   \item{natural_threshold}{0, the boundary of the SVM; unless told otherwise, `predict()` uses
+#'     the threshold of the calibration, see [mil_calibrate()]} [loss_path()] gives the objective
+#'     by iteration. The score is \eqn{f(x)}; `coef()` gives the weights of a linear fit, for
+#'     normalised instances.
 #' @references Andrews, S., Tsochantaridis, I. and Hofmann, T. (2002). Support vector machines for
 #'   multiple-instance learning. *Advances in Neural Information Processing Systems* 15.
 #'
@@ -166,7 +165,7 @@ mi_svm_impl <- function(gram, b, spec, progress, call) {
   }
   fit <- alternate(in_positive(b), step, spec$max_iter, call)
   if (fit$stop_reason == "interrupt")
-    warn_fumi("Interrupted: the fit holds the last whole iteration (", length(fit$path), ").",
+    warn_fumi("Interrupted: the fit holds the last complete iteration (", length(fit$path), ").",
               class = "interrupt", call = call)
   fit
 }
@@ -182,7 +181,7 @@ svm_weights <- function(b, spec, copies) {
 }
 
 # From `start`, `step()` fits to a labelling and returns the next one as `target`, until one
-# comes back: the last (it has converged) or an earlier one (a cycle, of which the best is kept).
+# recurs: the last (converged) or an earlier one (a cycle, of which the best is kept).
 alternate <- function(start, step, max_iter, call = rlang::caller_env()) {
   seen <- list(start)
   fits <- list()
@@ -206,8 +205,8 @@ alternate <- function(start, step, max_iter, call = rlang::caller_env()) {
 }
 
 # The points that an SVM is trained on: `id` says to which point each instance belongs (0: to
-# none), `positive` what it is. For "MI" a positive bag is one point: the mean of its targets,
-# which at the start are all its instances, and afterwards one.
+# none), `positive` the labels of the points. For "MI" a positive bag is one point: the mean of its
+# targets, which at the start are all its instances, and afterwards one.
 training_points <- function(b, target, type) {
   if (type == "mi") return(list(id = seq_along(target), positive = target))
   positive <- in_positive(b)
@@ -215,8 +214,8 @@ training_points <- function(b, target, type) {
   list(id = ifelse(positive, b$bag * target, own), positive = positive)
 }
 
-# New labels: the instance with the largest score of each positive bag, the first among equals,
-# and for "mi" all with a positive score.
+# New labels: the instance with the largest score of each positive bag (the first, if tied), and
+# for "mi" all with a positive score.
 call_targets <- function(b, score, type) {
   positive <- in_positive(b)
   members <- split(which(positive), b$bag[positive])

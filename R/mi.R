@@ -1,8 +1,7 @@
 #' The response of a multiple-instance formula
 #'
-#' `mi(label, bag)` on the left side of a formula says which column holds the
-#' labels and which the bags. It keeps labels and ids whole: their values, their
-#' type and their levels.
+#' `mi(label, bag)` on the left-hand side of a formula says which column holds the labels and which
+#' the bags. It keeps the values, the type and the levels of both.
 #'
 #' @param label vector of labels, one per instance.
 #' @param bag vector of bag ids, one per instance.

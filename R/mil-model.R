@@ -1,32 +1,33 @@
-# The class of every fitted model, `mil_model`, and the generics by which a method says what it
-# can: it supplies `score_instances()`, and the others below where they have a meaning.
+# The class of every fitted model, `mil_model`, and its generics: a method must supply
+# `score_instances()`, and may supply the others where they have a meaning.
 
 #' Add a method of your own
 #'
-#' What a method supplies, here or in another package: a fitter that ends in `new_mil_model()` and
-#' [mil_calibrate()], and a method of `score_instances()` for its class. Then `predict()`,
-#' [mil_roc()], [mil_tune()], [mil_benchmark()], [one_vs_rest()], `augment()` and [mil_view()]
-#' work. `vignette("extending")` goes through an example.
+#' A new method, in this or another package, needs a fitting function that ends with
+#' `new_mil_model()` and [mil_calibrate()], and a `score_instances()` method for its class. Then
+#' `predict()`, [mil_roc()], [mil_tune()], [mil_benchmark()], [one_vs_rest()], `augment()` and
+#' [mil_view()] work. `vignette("extending")` has a worked example.
 #'
-#' A bag is scored by `score_bags()` wherever the package scores a bag. By default that is the
-#' largest score of its instances; a method that has a function of bags, such as [miles()], has a
-#' method of `score_bags()` too. A method with codes on atoms may supply `code_instances()`. One
-#' with a probability model supplies `probability_curves()`: a list with the curves `bag` and
-#' `instance`, each a list of `link` (`"logit"`, `"cloglog"` or `"log"`), `intercept` and `slope`,
-#' such that the inverse link of `intercept + slope * score` is the model's probability.
-#' [mil_calibrate()] then chooses between these and its own curves.
+#' Bags are always scored by `score_bags()`. By default this is the largest score of the instances;
+#' a method that scores whole bags, such as [miles()], has its own `score_bags()` method. A method
+#' with codes on atoms may supply `code_instances()`. One with a probability model supplies
+#' `probability_curves()`: a list with the curves `bag` and `instance`, each a list of `link`
+#' (`"logit"`, `"cloglog"` or `"log"`), `intercept` and `slope`, such that the inverse link of
+#' `intercept + slope * score` is the model's probability. [mil_calibrate()] then chooses between
+#' these and its own curves.
 #'
-#' @param method the name of the class, which is also the name of the fitter.
+#' @param method string: the name of the class, which is also the name of the fitting function.
 #' @param b the training data, [bags()].
-#' @param ... for `new_mil_model()`, what the model holds, as named values: `spec`, the list of the
-#'   fitter's arguments, is what `update()` changes; no data and no functions, so that [mil_save()]
-#'   can write it. For the generics, what the user gave to `predict()`.
+#' @param ... for `new_mil_model()`, the contents of the model as named values, without data or
+#'   functions, so that [mil_save()] can write it; `spec`, the list of the fitter's arguments, is
+#'   what `update()` changes. For the generics, further arguments of `predict()`.
 #' @param object a fitted model.
-#' @param x instances as a matrix of features x instances, in the order of the features of the fit.
-#' @param bag whole numbers, one for each column of `x`: the bag that it belongs to, from 1 to the
-#'   number of bags.
+#' @param x instances as a matrix of features x instances, with the features of the fit in their
+#'   order.
+#' @param bag whole numbers, one per column of `x`: the number of its bag, from 1 to the number of
+#'   bags.
 #' @return `new_mil_model()`: a list of class `c(method, "mil_model")`. `score_instances()`: one
-#'   finite number for each column of `x`, higher = more target. `score_bags()`: one for each bag.
+#'   finite number per column of `x`, higher = more target. `score_bags()`: one per bag.
 #'   `code_instances()`: a matrix, atoms x instances. `probability_curves()`: see above, or `NULL`.
 #' @seealso [mil_calibrate()], [predict.mil_model()]
 #' @name new_mil_model
@@ -79,7 +80,7 @@ score_bags <- function(object, x, bag, ...) {
   UseMethod("score_bags")
 }
 
-# What a method scores: `predict()` brings data of any shape to it.
+# Checks the input of the generics, to which `predict()` brings data of any shape.
 check_columns <- function(object, x, call = rlang::caller_env()) {
   if (!inherits(object, "mil_model"))
     stop_fumi("`object` must be a fitted model, not ", describe(object), ".", class = "model",
@@ -120,29 +121,28 @@ stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
 
 # ---- looking at a model -------------------------------------------------------------------------
 
-#' Look into a fitted model
+#' Inspect a fitted model
 #'
-#' `coef()` gives the atoms, `fitted()` and `residuals()` the reconstruction of instances and
-#' what it leaves (a fit keeps no data, so they take `new_data`), `loss_path()` the objective by
-#' iteration, `update()` a new fit with the arguments that the old one was given, and what is
-#' changed of them: what was not given keeps its default, which may depend on what was. Where a
-#' method has no such thing, the error is of class `fumi_error_no_meaning` and says why.
+#' `coef()` returns the atoms, `fitted()` and `residuals()` the reconstruction of instances and its
+#' residuals (from `new_data`, since a fit keeps no data), and `loss_path()` the objective by
+#' iteration. `update()` refits with the arguments that were given, some of them changed; arguments
+#' that were not given take their defaults, which may depend on the others. If something does not
+#' apply to a method, the error is of class `fumi_error_no_meaning` and says why.
 #'
 #' @param object,x a fitted model.
 #' @param which `"all"` (default), `"target"` or `"background"`: which atoms.
-#' @param filter `TRUE` or `FALSE` (default), for [dlfumi()] with `noise = "background"`: the
-#'   directions that detect the atoms in place of the atoms?
-#' @param new_data,bag instances, and the ids of their bags where they are a column of the data, as
-#'   in [predict.mil_model()].
+#' @param filter `TRUE` or `FALSE` (default), for [dlfumi()] with `noise = "background"`: whether
+#'   to return the directions that detect the atoms instead of the atoms.
+#' @param new_data,bag as in [predict.mil_model()].
 #' @param data the training data for the new fit: [bags()], or what [bags()] takes.
 #' @param digits whole number >= 1, default 4: significant digits.
-#' @param ... for `update()`, parameters to change, and what [bags()] takes; otherwise passed on.
-#' @return `coef()`: a matrix, atoms x features, as `init` of [dlfumi()] and `target` of [ace()]
-#'   and [sub_ace()] take it; for linear classifiers their weights, one per feature; for MILES the
-#'   weights of the instances that it kept, named by their numbers. `fitted()`, `residuals()`:
-#'   matrices, instances x features. `loss_path()`: a data frame with `start`, `iteration`,
-#'   `objective`, and its three terms `reconstruction`, `sparsity` and `incoherence`. `update()`: a
-#'   fit.
+#' @param ... for `update()`, parameters to change, and arguments of [bags()]; otherwise passed on.
+#' @return `coef()`: a matrix, atoms x features, that can be used as `init` of [dlfumi()] and as
+#'   `target` of [ace()] and [sub_ace()]; for linear classifiers the weights, one per feature; for
+#'   MILES the weights of the selected instances, named by their numbers. `fitted()`,
+#'   `residuals()`: matrices, instances x features. `loss_path()`: a data frame with `start`,
+#'   `iteration`, `objective`, and its three terms `reconstruction`, `sparsity` and `incoherence`.
+#'   `update()`: a fit.
 #' @name mil_model-methods
 #' @examples
 #' set.seed(1)
@@ -160,8 +160,8 @@ NULL
 #' @export
 fitted.mil_model <- function(object, new_data, ..., bag = NULL) {
   if (!rebuilds(validate_model(object)))
-    stop_fumi("`object` must have atoms and codes to rebuild instances, but a model of class ",
-              class(object)[1], " scores them without.", class = "no_meaning")
+    stop_fumi("`object` must have atoms and codes to reconstruct instances, but a model of class ",
+              class(object)[1], " has none.", class = "no_meaning")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   predict(object, new_data, type = "reconstruction", ..., bag = bag)
@@ -203,20 +203,20 @@ update.mil_model <- function(object, data, ...) {
   do.call(fitter_of(object), c(data, changes[!named], given))
 }
 
-# The function that made a fit: it lives where its method of `score_instances()` does.
+# The function that made a fit, which is in the same package as its method of `score_instances()`.
 fitter_of <- function(object) {
   scores <- utils::getS3method("score_instances", object$method)
   get(object$method, envir = topenv(environment(scores)), mode = "function")
 }
 
-# What the user gave of the arguments of the calling fitter, as values, but the data and the
+# The arguments that the user gave to the calling fitter, as values, without the data and the
 # progress bar.
 given_arguments <- function(env = rlang::caller_env(), fitter = rlang::caller_fn()) {
   own <- setdiff(names(formals(fitter)), c("x", "...", "progress"))
   mget(Filter(function(name) !eval(call("missing", as.name(name)), env), own), env)
 }
 
-# A fit that remembers them, for `update()`, in an order of their own.
+# A fit with these arguments, for `update()`, in a fixed order.
 with_given <- function(object, given) {
   object$given <- given[order(rlang::names2(given))]
   object

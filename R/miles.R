@@ -1,4 +1,4 @@
-#' MILES: bags as their similarities to all training instances
+#' MILES: bags described by their similarities to training instances
 #'
 #' Describes a bag by its largest similarity to each training instance, and lets a sparse linear SVM
 #' select the instances that matter.
@@ -7,36 +7,35 @@
 #' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\sigma \|x - x^k\|^2)}, with one feature
 #' for each training instance \eqn{x^k}, and
 #' \deqn{\|w\|_1 + |b| + C \sum_j c_j \max(0, 1 - Y_j (w'm(B_j) + b))^2}
-#' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0} are
-#' dropped. LiblineaR visits the features in random order and stops after 1000 rounds at the latest:
-#' weights, and which of several similar instances is selected, depend a little on `set.seed()`.
+#' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0}
+#' are dropped. LiblineaR visits the features in random order and stops after at most 1000 rounds,
+#' so weights, and which of several similar instances is selected, depend slightly on `set.seed()`.
 #'
-#' The score of a bag is \eqn{w'm(B) + b}, in which each selected instance may find its nearest
-#' neighbour in another instance of the bag. The score of an instance is that of a bag which holds
+#' The score of a bag is \eqn{w'm(B) + b}, in which the nearest neighbour of each selected instance
+#' may be a different instance of the bag. The score of an instance is that of a bag that contains
 #' it alone, \eqn{\sum_k w_k \exp(-\sigma \|x - x^k\|^2) + b};
 #' `predict(level = "bag", pool = "max")` scores bags by the largest of those.
 #'
-#' The more instances a bag has, the larger are all \eqn{m_k}: where positive and negative training
-#' bags differ in size, the SVM may learn the size instead of the target, and instances are then
-#' scored badly. Bags of equal size avoid it; a larger `cost` lessens it.
+#' The more instances a bag has, the larger are all \eqn{m_k}: if positive and negative training
+#' bags differ in size, the SVM may learn the size instead of the target, and then scores instances
+#' badly. Bags of equal size avoid this; a larger `cost` reduces it.
 #'
 #' @section Departures from the paper:
-#' The paper has the plain hinge, a linear program; the squared one does without an LP solver and
-#' differs little. The bias is penalised like a weight. `cost` and `sigma` are tuned in the paper;
+#' The paper uses the plain hinge loss, a linear program; the squared hinge needs no LP solver and
+#' gives similar results. The bias is penalised like a weight. The paper tunes `cost` and `sigma`;
 #' the defaults are ours.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param sigma number > 0: \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x - y\|^2)}, the one
-#'   of kernlab and [mi_svm()]. `NULL` (default): \eqn{1/\sigma} is the median squared distance of
-#'   the (normalised) training instances; try a third and three times that. In the paper it is a
-#'   width, whose square stands below the distance: \eqn{1 / \sigma^2} of the paper is \eqn{\sigma}
-#'   here.
-#' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.1 to 100. A larger one
-#'   selects more instances.
+#' @param sigma number > 0: \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x - y\|^2)}, as in
+#'   kernlab and [mi_svm()]. `NULL` (default): \eqn{1/\sigma} is the median squared distance
+#'   between the (normalised) training instances; try a third and three times that. In the paper
+#'   \eqn{\sigma} is a width: its \eqn{1 / \sigma^2} is \eqn{\sigma} here.
+#' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.1 to 100. A larger
+#'   value selects more instances.
 #' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with
-#'   the selected `instances` (features x instances, normalised), their `weights`, `bias`, `kernel`,
-#'   and `selected` (the places of the selected instances in the data given).
+#'   the selected `instances` (features x instances, normalised), their `weights`, `bias`,
+#'   `kernel`, and `selected` (the numbers of the selected instances in the data given).
 #' @references Chen, Y., Bi, J. and Wang, J. Z. (2006). MILES: multiple-instance learning via
 #'   embedded instance selection. *IEEE Transactions on Pattern Analysis and Machine Intelligence*
 #'   28(12), 1931-1947. \doi{10.1109/TPAMI.2006.248}
@@ -122,7 +121,7 @@ score_bags.miles <- function(object, x, bag, ..., call = rlang::caller_env()) {
   drop(matrix(largest, max(bag, 0)) %*% object$weights) + object$bias
 }
 
-# Fits of version 0.1.0 hold a width instead, as `sigma`.
+# In fits of version 0.1.0, `sigma` is a width.
 miles_sigma <- function(object)
   if (is.null(object$kernel)) object$sigma^-2 else object$kernel$kpar$sigma
 

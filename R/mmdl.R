@@ -1,7 +1,7 @@
 #' MMDL: max-margin dictionary learning
 #'
 #' Learns linear classifiers, one for each cluster of the instances of positive bags and one for
-#' the negative bags, and moves instances between the clusters until they settle.
+#' the negative bags, and moves instances between the clusters until nothing changes.
 #'
 #' @details
 #' Every instance has a label \eqn{z_i}: a cluster \eqn{1, \dots, K} in positive bags, 0 in
@@ -10,75 +10,75 @@
 #' \deqn{\min_{W, z} \sum_{k=0}^K \|w_k\|^2 + \lambda \sum_i
 #'   \max(0, 1 + \max_{k \ne z_i} w_k'x_i - w_{z_i}'x_i),}
 #' with at least one \eqn{z_i > 0} in every positive bag. The authors' released code, which is
-#' followed here, does this instead:
+#' followed here, works differently:
 #'
 #' 1. \eqn{z} is the k-means cluster of each instance of a positive bag; all weigh the same.
-#' 2. `rho` times as many instances of positive bags as there are are drawn with replacement, by
-#'    systematic resampling, with probability proportional to their weight.
-#' 3. One-vs-rest support vector machines with squared hinge and without bias are trained on them
-#'    and on all instances of negative bags (LiblineaR). Class \eqn{k} against the rest has cost
-#'    `cost` on both sides, but class 0 has `cost` times `negative_weight` on its own side.
+#' 2. A share `rho` of the instances of positive bags is drawn with replacement, by systematic
+#'    resampling, with probability proportional to their weight.
+#' 3. One-vs-rest support vector machines with squared hinge loss and without bias are trained on
+#'    these and on all instances of negative bags (LiblineaR). Class \eqn{k} against the rest has
+#'    cost `cost` on both sides, but class 0 has `cost` times `negative_weight` on its own side.
 #' 4. With \eqn{v_i = \max_k w_k'x_i - w_0'x_i}, an instance of a positive bag goes to the cluster
 #'    of the maximum and weighs \eqn{1 / (1 + \exp(-v_i / \sigma))}.
-#' 5. From 2, until no instance moves, or `max_iter` times.
+#' 5. Steps 2 to 4 are repeated until no instance moves, at most `max_iter` times.
 #'
-#' So no instance of a positive bag is ever given the label 0. `assign0 = TRUE` keeps to the
-#' published constraints: such an instance gets the label 0 if \eqn{v_i < 0} and joins the negative
-#' class, unless it is the first in its bag. It comes with `negative_weight = 1`: at 0.01 hardly
-#' any instance has \eqn{v_i < 0}. `resample = FALSE` uses the weights as costs of the instances
-#' instead of step 2.
+#' So no instance of a positive bag is ever given the label 0. With `assign0 = TRUE` the published
+#' constraints hold: such an instance gets the label 0 if \eqn{v_i < 0} and joins the negative
+#' class, unless it has the largest \eqn{v_i} of its bag. The default of `negative_weight` is then
+#' 1: at 0.01 hardly any instance has \eqn{v_i < 0}. With `resample = FALSE` the weights are used
+#' as costs of the instances instead of step 2.
 #'
-#' A cluster from which nothing is drawn vanishes, for good if no instance goes back to it. When a
-#' single one is left, there is one classifier, cluster against negative bags with costs `cost` and
-#' `cost` times `negative_weight`, and \eqn{w_0 = 0}: what LIBLINEAR makes of two classes. With few
-#' instances, where that is the default, `negative_weight = 1` is the better choice: at 0.01 the
-#' negative bags count for little.
+#' A cluster from which nothing is drawn vanishes, permanently if no instance returns to it. If a
+#' single cluster is left, there is one classifier of the cluster against the negative bags, with
+#' costs `cost` and `cost` times `negative_weight`, and \eqn{w_0 = 0}, as LIBLINEAR does with two
+#' classes. With few instances, where a single cluster is the default, `negative_weight = 1` is the
+#' better choice: at 0.01 the negative bags count for little.
 #'
-#' The score of an instance is \eqn{v}; it is a hard label by its sign,
+#' The score of an instance is \eqn{v}; its sign is a hard label,
 #' `predict(type = "class", threshold = 0)`.
 #'
 #' **Bag route.** In the paper the classifiers are a codebook: a bag is described by the maximum of
-#' \eqn{w_k'x} over its instances for each \eqn{k = 0, \dots, K}, brought to norm 1, and a linear
-#' support vector machine (\eqn{C = 20}) tells bags apart. With `bag_route = TRUE` it is trained
-#' too, and is the score of a bag, `predict(level = "bag")`, without the paper's spatial pyramid;
-#' otherwise that is the largest score of an instance. With `combine = "average"` the codebook is
-#' that of all starts.
+#' \eqn{w_k'x} over its instances for each \eqn{k = 0, \dots, K}, scaled to norm 1, and a linear
+#' support vector machine (\eqn{C = 20}) classifies bags. With `bag_route = TRUE` this machine is
+#' trained too (without the paper's spatial pyramid) and scores bags in `predict(level = "bag")`;
+#' otherwise the score of a bag is the largest of its instances. With `combine = "average"` the
+#' codebook is that of all starts.
 #'
 #' @section Defaults:
-#' Those of the released code, but `n_clusters`, which is 10 there: here at most one for ten
-#' instances of positive bags. Several starts are ours, and so is what they are compared by: the
-#' sum of the objectives of the one-vs-rest machines over all instances, with their last labels and
-#' weights.
+#' They are those of the released code, except for `n_clusters`, which is 10 there and here at most
+#' one per ten instances of positive bags. Several starts are our addition, and so is the criterion
+#' to compare them: the sum of the objectives of the one-vs-rest machines over all instances, with
+#' their last labels and weights.
 #'
 #' @inheritParams dlfumi
 #' @param n_clusters whole number >= 1: \eqn{K}, the number of clusters. `NULL` (default): a tenth
-#'   of the instances of positive bags, between 1 and 10.
-#' @param assign0 `TRUE` or `FALSE` (default): may instances of positive bags get the label of the
-#'   negative bags?
+#'   of the number of instances of positive bags, between 1 and 10; try 2 to 20.
+#' @param assign0 `TRUE` or `FALSE` (default): whether instances of positive bags may get the label
+#'   of the negative bags.
 #' @param resample `TRUE` (default): draw instances by their weights; `FALSE`: use the weights as
 #'   costs.
-#' @param rho number > 0, default 0.7: share of the instances of positive bags that is
-#'   drawn.
+#' @param rho number > 0, default 0.7: share of the instances of positive bags to draw; try 0.5 to
+#'   1.
 #' @param sigma number > 0, default 1: scale of \eqn{v} in the weights.
 #' @param cost number > 0, default 1: weight of the loss; try 0.1 to 100.
-#' @param negative_weight number > 0, default 0.01, or 1 with `assign0 = TRUE`: factor of the cost
-#'   of the negative class; see above.
+#' @param negative_weight number > 0, default 0.01, or 1 with `assign0 = TRUE`: factor for the cost
+#'   of the negative class, see below; try 0.01 to 1.
 #' @param max_iter whole number >= 1, default 5: largest number of iterations.
-#' @param bag_route `TRUE` or `FALSE` (default): train the classifier of bags too, and score bags
-#'   by it?
+#' @param bag_route `TRUE` or `FALSE` (default): whether to train the classifier of bags too, and
+#'   score bags by it.
 #' @param n_start whole number >= 1, default 1: number of random starts; try 8.
 #' @param combine `"best"` (default) keeps the start with the lowest objective; `"average"` keeps
-#'   all, and scores are the mean of the members' scores, each standardised on the instances of the
-#'   negative training bags.
-#' @param normalize `"unit"` (default) brings every instance to norm 1 (the same is done to new
-#'   data), `"none"` takes them as they are.
+#'   all and scores by the mean of their scores, each standardised on the instances of the negative
+#'   training bags.
+#' @param normalize `"unit"` (default) scales every instance, also of new data, to norm 1; `"none"`
+#'   leaves instances as they are.
 #' @return A model of class `c("mmdl", "mil_model")`, for `predict()` and [mil_roc()], with
 #'   \item{weights}{features x classifiers, named by cluster, that of the negative bags last; see
 #'     `coef()`}
 #'   \item{cluster}{the last label of each instance, in the order given, 0 for the negative class}
 #'   \item{hard_label}{whether the score of each instance is above `natural_threshold`, 0}
-#'   \item{objective, n_iter, stop_reason}{how it went and ended: `"converged"`, `"max_iter"` or
-#'     `"interrupt"`}
+#'   \item{objective, n_iter, stop_reason}{the objective by iteration, and how the fit ended:
+#'     `"converged"`, `"max_iter"` or `"interrupt"`}
 #' @references Wang, X., Wang, B., Bai, X., Liu, W. and Tu, Z. (2013). Max-margin multiple-instance
 #'   dictionary learning. *International Conference on Machine Learning*.
 #' @examples
@@ -195,7 +195,7 @@ mmdl_run <- function(x, b, z, draws, spec, report) {
     }
     "max_iter"
   }
-  # The state is replaced at once, so that an interrupt finds a whole iteration.
+  # The state is replaced in one step, so that an interrupt finds a complete iteration.
   reason <- until_interrupt(iterate(), started = !is.null(state$path))
   n_iter <- length(state$path)
   list(weights = state$weights, z = state$z, n_iter = n_iter, stop_reason = reason,
@@ -213,7 +213,7 @@ mmdl_step <- function(state, x, b, draw, spec) {
   state
 }
 
-# The nearest k-means centre of each instance of a positive bag, the first of equals.
+# The nearest k-means centre of each instance of a positive bag (the first, if tied).
 kmeans_labels <- function(x, b, seed, call) {
   positive <- dense_columns(transpose(x[seq_len(b$n_positive), , drop = FALSE]),
                             "the clusters of `mmdl()`", call)
@@ -224,8 +224,8 @@ kmeans_labels <- function(x, b, seed, call) {
           "first")
 }
 
-# Values of the classifiers, instances x classifiers, as max_k over the clusters less that of class
-# 0.
+# From values of the classifiers, instances x classifiers: the maximum over the clusters minus the
+# value of class 0.
 cluster_margin <- function(values) {
   last <- ncol(values)
   margin <- values[, -last, drop = FALSE] - values[, last]
@@ -271,8 +271,8 @@ mmdl_train <- function(x, z, weight, draw, spec) {
   matrix(w, ncol(x), dimnames = list(NULL, c(present, 0)))
 }
 
-# Factors of the cost of class k itself and of the rest. LIBLINEAR lowers a class's own side only,
-# but both sides where two classes make a single machine.
+# Factors of the cost of class k itself and of the rest. LIBLINEAR applies a class weight to the
+# class's own side only, but to both sides if two classes make a single machine.
 side_weights <- function(k, single, negative_weight) {
   if (single) c(1, negative_weight) else if (k == 0) c(negative_weight, 1) else c(1, 1)
 }

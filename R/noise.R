@@ -10,9 +10,9 @@
 
 noise_kinds <- c("white", "background")
 
-# Sigma fits the instances that gave it better than others, the more so the fewer there are: with
-# fewer than `well_covered` negatives per feature, those of each fold of bags are transformed by
-# the statistics of the other folds, so that they look like those of new data.
+# Sigma fits the instances from which it was estimated better than others, all the more so if there
+# are few. With fewer than `well_covered` negatives per feature, those of each fold of bags are
+# therefore transformed with the statistics of the other folds, like new data.
 well_covered <- 5
 noise_folds <- 5
 
@@ -38,7 +38,8 @@ fit_noise <- function(b, spec, call) {
 check_noise_negatives <- function(b, call) {
   n <- length(b$bag) - b$n_positive
   if (n < 3)
-    stop_fumi("`noise` must be \"white\" when there are fewer than three instances in negative bags, not \"background\".",
+    stop_fumi("`noise` must be \"white\" when there are fewer than three instances in negative ",
+              "bags, not \"background\".",
               call = call)
 }
 
@@ -68,7 +69,8 @@ check_noise <- function(noise, ridge, normalize_after, nonneg, given, call = rla
               "` must not be given for `noise = \"white\"`: it is for `noise = \"background\"`.",
     call = call)
   if (noise == "background" && any(c("dictionary", "both") %in% nonneg[1]))
-    stop_fumi("`nonneg` must be \"none\" or \"codes\" for `noise = \"background\"`: atoms are differences from the mean ",
+    stop_fumi("`nonneg` must be \"none\" or \"codes\" for `noise = \"background\"`: atoms are ",
+              "differences from the mean ",
               "of the background, which have both signs.", class = "no_meaning", call = call)
   list(noise = noise, ridge = if (!is.null(ridge)) check_number(ridge, "ridge", above = 0,
                                                                 call = call),
@@ -196,7 +198,7 @@ new_noise <- function(sums, spec, shrinkage = NULL) {
        scale = 1, normalize = spec$normalize)
 }
 
-# At least 1e-6, so that there is noise in every direction.
+# At least 1e-6, so that every direction has noise.
 ledoit_wolf_share <- function(a, d) {
   lambda <- a$lambda * (a$n - 1) / a$n
   squared <- sum(lambda^2)
@@ -289,7 +291,7 @@ shard_noise_sums <- function(b, i, args) {
   })
 }
 
-# Parts that are transformed as they are loaded. The statistics lie in a file, so that they are not
+# Parts that are transformed when loaded. The statistics are in a file, so that they need not be
 # sent to workers in each iteration.
 shards_in_noise_space <- function(b, noise, folds, fold, call) {
   file <- tempfile("noise-", b$dir, ".rds")

@@ -1,27 +1,27 @@
-#' One detector per class, and the class with the largest score
+#' One-vs-rest classification
 #'
 #' @param x a named list of [bags()], one per class, in which that class is the positive one; or
-#'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: then a
-#'   bag is positive for the class that its label names, and negative for the others. A formula
-#'   `mi(label, bag) ~ .` takes its data frame in the next place, or by the name `data`.
-#' @param bag,label for instances: see [bags()]. A column `truth` is left out.
-#' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
-#'   the bags, and it need not have an argument `progress`.
+#'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: a bag is
+#'   then positive for its own class and negative for the others; or a formula
+#'   `mi(label, bag) ~ .`, with its data frame as the next argument or as `data`.
+#' @param bag,label for instances: see [bags()]. A column `truth` is ignored.
+#' @param fitter the method, such as [dlfumi()] (default), or a function of your own whose first
+#'   argument is the bags.
 #' @param ... parameters of the method, and for instances `data`, `image_dim`, `axis`,
 #'   `na.action` and `like` of [bags()].
-#' @param scale `TRUE` (default) or `FALSE`: put the classes' scores on one scale? Each class's
-#'   scores (their logarithms where a score is a ratio) are then centred and scaled by their mean
-#'   and standard deviation over the instances of that class's own negative training bags. Without
-#'   it, classes are compared by the scores of independent fits, and the fit with the largest
+#' @param scale `TRUE` (default) or `FALSE`: whether to put the scores of all classes on one scale.
+#'   The scores of a class (their logarithms, if they are ratios) are then centred and scaled by
+#'   their mean and standard deviation over the instances of its own negative training bags.
+#'   Otherwise scores of independent fits are compared as they are, and the fit with the largest
 #'   scores wins too often.
-#' @param progress `TRUE` or `FALSE`: show a progress bar over the classes? By default in
-#'   interactive sessions.
+#' @param progress `TRUE` or `FALSE`: whether to show a progress bar over the classes; by default
+#'   in interactive sessions.
 #' @param object an object made by `one_vs_rest()`.
 #' @param new_data,level as in [predict.mil_model()].
 #' @param type `"class"` (default), the class with the largest score, or `"score"`, all scores.
-#' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`. `predict()`: a data
-#'   frame with `.bag` (and `.instance`) and `.pred_class`, or one column `.score_<class>` per
-#'   class.
+#' @return `one_vs_rest()`: a list of class `mil_one_vs_rest` with the `fits`, one per class.
+#'   `predict()`: a data frame with `.bag` (and `.instance`) and `.pred_class`, or one column
+#'   `.score_<class>` per class.
 #' @examples
 #' set.seed(1)
 #' x <- matrix(rnorm(360), ncol = 4) + rep(c(3, 0, 0), each = 30)
@@ -59,16 +59,19 @@ one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
   structure(list(fits = fits, scaled = scale), class = "mil_one_vs_rest")
 }
 
-# A fit without a progress bar, and with the folds of calibration only where they are asked for. Of
-# these the fitter need not know: it gets `progress` only if it has such an argument.
+# A fit without a progress bar, and with cross-validated calibration only on request. The fitter
+# gets `progress` only if it has such an argument.
 fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
   rlang::local_options(fumi.progress = FALSE)
   if (!calibrate) rlang::local_options(fumi.calibrate = 0)
   quiet <- if ("progress" %in% names(formals(args(fitter)))) list(progress = FALSE)
-  do.call(fitter, c(list(b), parameters, quiet))
+  fit <- do.call(fitter, c(list(b), parameters, quiet))
+  if (inherits(fit, "mil_model")) return(fit)
+  stop_fumi("`fitter` must return a fitted model, not ", describe(fit), ".", class = "model",
+            call = NULL)
 }
 
-# A function, or the name of one that the caller sees.
+# A function, or the name of one that is visible to the caller.
 check_fitter <- function(fitter, env, call = rlang::caller_env()) {
   f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
   if (is.function(f)) return(f)
@@ -85,7 +88,7 @@ check_class_list <- function(x, call = rlang::caller_env()) {
       "`label` are given, not ", describe(x), ".", call = call)
   if (anyDuplicated(names(x)))
     stop_fumi("`x` must have a name of its own for each class, but ",
-              describe(names(x)[duplicated(names(x))][1]), " is there twice.", call = call)
+              describe(names(x)[duplicated(names(x))][1]), " appears twice.", call = call)
   x
 }
 
@@ -101,8 +104,9 @@ class_bags <- function(x, bag, label, door, call = rlang::caller_env()) {
     x <- plain_frame(x)
     column <- column_name(x, label, "label", call)
     if (!is.null(column)) label <- x[[column]]
-    x <- x[setdiff(names(x), c(column, "truth"))]
+    x <- x[setdiff(names(x), column)]
   }
+  x <- if (is.list(x) && !is.data.frame(x)) lapply(x, without_truth) else without_truth(x)
   name <- stats::setNames(value_names(label), names(label))
   given <- c(list(x), if (!missing(bag)) list(bag = bag), door)
   by_class(label, call, function(v) do.call(bags, c(given, list(label = name == v))))
@@ -147,7 +151,7 @@ predict.mil_one_vs_rest <- function(object, new_data, type = c("class", "score")
   other <- intersect(c("coding", "coding_steps", "detector"), ...names())
   if (object$scaled && length(other))
     stop_fumi("`", other[1],
-              "` must be left as it is when scores are on one scale, which was made for the usual ",
+              "` must not be changed when scores are on one scale, which was made for the usual ",
               "scores.", class = "no_meaning")
   one <- function(fit) {
     out <- predict(fit, new_data, type = "score", level = level, ...)

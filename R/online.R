@@ -1,7 +1,7 @@
 # The online form of a fit (Mairal et al. 2010): an iteration visits a mini-batch instead of all
 # instances and blends its sums into those of all, U <- (1 - rho) U + rho (N / n) U_b and so S, for
-# positive and for negative bags by themselves. Codes are made anew at each visit; of what was
-# found at the last one, p is kept.
+# positive and for negative bags by themselves. Codes are recomputed at each visit; only p is kept
+# from the previous one.
 
 is_online <- function(control) !is.null(control$batch)
 
@@ -10,10 +10,10 @@ n_iterations <- function(b, control) {
   control$epochs * n_batches(b, control)
 }
 
-# At least 80 mini-batches an epoch: so many steps it takes.
+# At least 80 mini-batches per epoch, because it takes that many steps.
 batch_size <- function(b, control) min(control$batch, ceiling(length(b$bag) / 80))
 
-# None is empty: there are at most as many as instances of the commoner label.
+# No mini-batch is empty: there are at most as many as instances of the commoner label.
 n_batches <- function(b, control) {
   n <- length(b$bag)
   min(ceiling(n / batch_size(b, control)), max(b$n_positive, n - b$n_positive))
@@ -22,7 +22,8 @@ n_batches <- function(b, control) {
 # The place of the instances of each part among all; bags in memory are one part.
 places <- function(b) if (inherits(b, "bag_shards")) b$at else list(seq_along(b$bag))
 
-# Adds to each start its visits, so that all that is random is drawn before the first one runs.
+# Adds to each start the order of its visits, so that all random numbers are drawn before the first
+# one runs.
 online_starts <- function(starts, b, control) {
   if (!is_online(control)) return(starts)
   lapply(starts, function(start) {
@@ -33,8 +34,8 @@ online_starts <- function(starts, b, control) {
 }
 
 # All instances once, in mini-batches with as many of each label as their share. Instances of a
-# label come part by part, in random order both, so that a visit needs one part of each label, or
-# two where one begins.
+# label come part by part, with parts and instances in random order, so that a visit needs one part
+# per label, or two where a part begins.
 draw_visits <- function(b, hands) {
   at <- places(b)
   deal <- function(positive) {
@@ -49,8 +50,8 @@ draw_visits <- function(b, hands) {
 }
 
 # rho of n visits: means over all instances so far, until these are enough for the atoms; then over
-# as many of the last ones, so that old dictionaries are forgotten; in the second half over more
-# and more, so that noise is.
+# that many of the last ones, to forget old dictionaries; in the second half over more and more, to
+# average out noise.
 step_lengths <- function(n, n_atoms, b, control) {
   enough <- max(10 * n_atoms, length(b$bag) / 40) / batch_size(b, control)
   visit <- seq_len(n)
@@ -131,8 +132,7 @@ load_part <- function(b, i, normalize) {
 }
 
 # What a pass over some instances gives, by label. Those of positive bags are coded twice, because
-# their p is that of an older dictionary, and 0, which codes by background atoms alone, at the
-# first visit.
+# their p comes from an older dictionary and is 0 (background atoms alone) at the first visit.
 visit <- function(read, which, p, D, par) {
   look <- function(label, p) {
     place <- which[[label]]

@@ -1,59 +1,60 @@
 #' Bags as the paper draws them
 #'
-#' `paper_protocol()` has the numbers of an experiment of Jiao and Zare (2016), `paper_bags()`
-#' draws training bags and test images by them, `draw_bags()` is the generator behind it, for
-#' images of your own.
+#' `paper_protocol()` returns the settings of an experiment of Jiao and Zare (2016), `paper_bags()`
+#' draws training bags and test images accordingly, and `draw_bags()` is the underlying generator,
+#' for images of your own.
 #'
 #' @section Experiments:
 #' * `"usps"`: one digit against the others, for each digit. 200 test images per digit are drawn
 #'   first, from all 9298; the training bags come from the rest.
-#' * `"ar_sunglasses"`, `"ar_person"`: sunglasses, and Woman No. 10, among the AR faces, which the
-#'   user must have (see [read_ar()]). The person's images of the first session are for training,
-#'   those of the second for the test.
+#' * `"ar_sunglasses"`, `"ar_person"`: sunglasses, and Woman No. 10, among the AR faces, which you
+#'   must obtain yourself (see [read_ar()]). Images of the first session are for training, those of
+#'   the second for testing.
 #' * `"olivetti_eyeglasses"`, `"olivetti_person"`: their counterparts on faces that come with the
-#'   package. A person's first five images are for training, the other five for the test.
-#' * `"cmu_sunglasses"`, `"cmu_sunglasses_poses"`: sunglasses among the CMU faces, which the user
-#'   must have (see [read_cmu_faces()]): people who look straight ahead, or in all four poses.
+#'   package. A person's first five images are for training, the other five for testing.
+#' * `"cmu_sunglasses"`, `"cmu_sunglasses_poses"`: sunglasses among the CMU faces, which you must
+#'   obtain yourself (see [read_cmu_faces()]): people looking straight ahead, or in all four poses.
 #' * `"olivetti_eyeglasses_apart"`, `"cmu_sunglasses_apart"`, `"cmu_sunglasses_poses_apart"`: the
-#'   same with people kept apart, which `apart = TRUE` asks for, too: no person of the test is in a
-#'   training bag. The people of the training bags are in three groups, each bag has images of one
-#'   group, and `bag_group` names it, for the `group` of [bag_folds()].
-#' * `"hyper_sandiego"`, `"hyper_hydice"`: aircraft and vehicles in hyperspectral scenes, which
-#'   the user must have. Bags are blocks of 5 x 5 pixels, positive if a pixel of a target is
-#'   inside. Half of the positive blocks, and `n_negative` others, are for training; the test holds
-#'   the pixels of all other blocks.
-#' * `"hyper_hydice_points"`, `"hyper_muufl_points"`: half of the targets are known by points that
-#'   are up to two pixels off, as from a GPS receiver; see [bags.SpatRaster]. Positive bags are the
-#'   pixels within 3 of a point, negative bags square tiles away from all targets. The test holds
-#'   all other pixels. It needs the package terra.
+#'   same with people kept apart (also by `apart = TRUE`): no person in the test set is in a
+#'   training bag. The people of the training bags form three groups, each bag has images of one
+#'   group, and `bag_group` gives the group of each bag, for the `group` of [bag_folds()].
+#' * `"hyper_sandiego"`, `"hyper_hydice"`: aircraft and vehicles in hyperspectral scenes, which you
+#'   must obtain yourself. Bags are blocks of 5 x 5 pixels, positive if they contain a pixel of a
+#'   target. Half of the positive blocks and `n_negative` others are for training; the pixels of
+#'   all other blocks are for testing.
+#' * `"hyper_hydice_points"`, `"hyper_muufl_points"`: half of the targets are known only by
+#'   imprecise points, as from a GPS receiver (for HYDICE, moved at random by up to two pixels);
+#'   see [bags.SpatRaster]. Positive bags are the pixels within 3 of a point, negative bags are
+#'   square tiles away from all targets. All other pixels are for testing. This needs the package
+#'   terra.
 #'
-#' No image is used twice in a run. Where the paper gives no number of test images, the test takes
-#' all that are unused.
+#' No image is used twice in a run. Where the paper gives no number of test images, all unused
+#' images are for testing.
 #'
-#' @section Data of other people:
-#' Of the AR and CMU faces and the scenes, the package has results, but no image. The AR faces are
-#' given to researchers who ask for them; the CMU Face Images are set 124 of the UCI Machine
+#' @section Data not in this package:
+#' The package has results for the AR and CMU faces and for the scenes, but not the images. The AR
+#' faces are given to researchers on request; the CMU Face Images are set 124 of the UCI Machine
 #' Learning Repository; the San Diego scene is an AVIRIS cube (189 bands, 100 x 100 pixels, three
-#' aircraft), the HYDICE one an urban scene (162 bands, 80 x 100 pixels), both as crops that the
-#' literature of anomaly detection passes around; MUUFL Gulfport (64 bands, a crop of 100 x 100
+#' aircraft), the HYDICE one an urban scene (162 bands, 80 x 100 pixels), both as crops commonly
+#' used in the literature on anomaly detection; MUUFL Gulfport (64 bands, a crop of 100 x 100
 #' pixels here) is at <https://github.com/GatorSense/MUUFLGulfport>. Each has terms of its own.
 #'
 #' @param name string, the experiment, see below: `"usps"`, `"olivetti_eyeglasses"`, ...
-#' @param ... numbers of the protocol to change, such as `n_negative = 10`.
-#' @param run whole number >= 1, default 1: number of the repetition. Each has a random stream of
-#'   its own.
+#' @param ... settings of the protocol to change, such as `n_negative = 10`.
+#' @param run whole number >= 1, default 1: number of the repetition. Each has its own random
+#'   stream.
 #' @param unit `NULL` (default: the first), or the number of the digit (0 to 9) or person that is
 #'   the target.
-#' @param data `NULL` (default), or for the AR and CMU faces what [read_ar()] or [read_cmu_faces()]
-#'   returns, or the folder that it reads; by default the folder named by the environment variable
-#'   `FUMI_AR_DIR` or `FUMI_CMU_DIR`. For a scene, a list with `cube`, an array rows x columns x
-#'   bands, and `truth`, a logical matrix rows x columns of the target pixels; or, for points,
-#'   `points` in place of `truth`, a matrix of columns `x` and `y` in pixels from the lower left
-#'   corner.
+#' @param data `NULL` (default), or, for the AR and CMU faces, what [read_ar()] or
+#'   [read_cmu_faces()] returns, or the folder to read; by default the folder named by the
+#'   environment variable `FUMI_AR_DIR` or `FUMI_CMU_DIR`. For a scene, a list with `cube`, an
+#'   array rows x columns x bands, and `truth`, a logical matrix rows x columns of the target
+#'   pixels; or, for points, `points` in place of `truth`, a matrix of columns `x` and `y` in
+#'   pixels from the lower left corner.
 #' @param seed whole number >= 0: the seed of all runs. `NULL` (default): that of the stored
 #'   results, 2016 for the experiments of version 0.1.0 and 2028 for the later ones.
-#' @param apart `TRUE` or `FALSE` (default): keep people apart?
-#' @param target,other vectors with the numbers of the images with and without a target.
+#' @param apart `TRUE` or `FALSE` (default): whether to keep people apart.
+#' @param target,other whole numbers: the numbers of the images with and without a target.
 #' @param n_targets whole numbers from 1 to `positive_size`, default 1 in each of 50 bags: number of
 #'   targets in each positive bag, one entry per bag.
 #' @param positive_size,n_negative,negative_size whole numbers >= 1, default 4, 50 and 50: instances
@@ -61,9 +62,9 @@
 #' @return `paper_protocol()`: a list of class `paper_protocol`. `draw_bags()`: a data frame with
 #'   one row per instance: `image` (its number), `bag`, `label`, `truth`. `paper_bags()`: a list
 #'   with `train` ([bags()] with truth), `test` (array height x width x n), `truth` of the test
-#'   images (logical; for `"usps"`, whether it is the digit), `index` (numbers of the test images
-#'   or pixels), `group` (digit or person of each) and, where people are kept apart, `bag_group`,
-#'   the group of each training bag. For scenes, `test` is a matrix of pixels x bands.
+#'   images (logical; for `"usps"`, whether it is the digit), `index` (the numbers of the test
+#'   images or pixels), `group` (digit or person of each) and, where people are kept apart,
+#'   `bag_group`, the group of each training bag. For scenes, `test` is a matrix of pixels x bands.
 #' @seealso [paper_experiment()]
 #' @examples
 #' paper_protocol("usps")
@@ -118,7 +119,7 @@ draw_bags <- function(target, other, n_targets = rep(1, 50), positive_size = 4, 
   negative_size <- check_count(negative_size, "negative_size")
   if (!is.numeric(n_targets) || !length(n_targets) || !all(n_targets %in% seq_len(positive_size)))
     stop_fumi("`n_targets` must be whole numbers from 1 to `positive_size` (", positive_size,
-              "), one a positive bag, not ", describe(n_targets), ".")
+              "), one per positive bag, not ", describe(n_targets), ".")
   positive <- seq_along(n_targets)
   bag <- c(rep(positive, n_targets), rep(positive, positive_size - n_targets),
            rep(length(positive) + seq_len(n_negative), each = negative_size))
@@ -182,8 +183,8 @@ paper_protocols <- list(
                            negative_size = 60, units = 1:40),
                       person))
 
-# Experiments that the paper does not have. `apart` is the share of the people that train,
-# `n_parts` the number of groups that they are in. A `halo` in pixels: targets are known by points.
+# Experiments that are not in the paper. `apart`: the share of people for training; `n_parts`: the
+# number of groups that they form. With a `halo`, in pixels, targets are given by points.
 unlike_paper <- function(...) {
   utils::modifyList(glasses, list(..., seed = 2028, paper = NULL))
 }
@@ -211,12 +212,16 @@ paper_protocols <- c(paper_protocols, list(
 #' @export
 print.paper_protocol <- function(x, ...) {
   if (is_scene(x)) return(print_scene(x))
-  cat("Experiment \"", x$name, "\": ", length(x$n_targets), " positive bags of ", x$positive_size,
-      " with ",
-      paste(unique(x$n_targets), collapse = " or "),
-      if (all(x$n_targets == 1)) " target, " else " targets, ", x$n_negative,
-      " negative bags of ", x$negative_size, "\n", sep = "")
+  print_experiment(x, length(x$n_targets), " positive bags of ", x$positive_size, " with ",
+                   paste(unique(x$n_targets), collapse = " or "),
+                   if (all(x$n_targets == 1)) " target, " else " targets, ",
+                   x$n_negative, " negative bags of ", x$negative_size)
   invisible(x)
+}
+
+print_experiment <- function(x, ...) {
+  cat(strwrap(paste0("Experiment \"", x$name, "\": ", paste0(..., collapse = "")),
+              getOption("width"), exdent = 2), sep = "\n")
 }
 
 # ---- the images ----------------------------------------------------------------------------
@@ -271,8 +276,8 @@ cmu_source <- function(data, straight, call) {
 check_faces <- function(data, what, variable, reader, parts, call) {
   if (is.null(data) && nzchar(Sys.getenv(variable))) data <- Sys.getenv(variable)
   if (is.null(data))
-    stop_fumi("`data` must be ", what, ", or the environment variable ", variable, " their ",
-              "folder: they are not in this package (`?paper_bags` says where they are).",
+    stop_fumi("`data` must be ", what, ", or the environment variable ", variable, " name ",
+              "their folder: they are not in this package, see `?paper_bags`.",
               class = "no_data", call = call)
   if (is.character(data)) data <- reader(data)
   if (!is.list(data) || !all(parts %in% names(data)))

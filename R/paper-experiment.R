@@ -1,32 +1,32 @@
 #' The paper's experiments
 #'
 #' Draws the bags of each run, trains every method, scores every test image, and keeps what tables
-#' and figures need. [paper_table()] and `plot()` work on the result without training anew.
+#' and figures need. [paper_table()] and `plot()` use the result without further training.
 #'
 #' @details
-#' A task is one run, unit and setting of a method; its random numbers come from a stream of its
-#' own, so that the result depends neither on other tasks, nor on their order, nor on the number of
-#' workers. With `mirai::daemons(2)`, or `future::plan("multisession", workers = 2)`, tasks run on
-#' these workers.
+#' A task is one run, unit and setting of a method. Each has its own random stream, so results
+#' depend neither on other tasks, nor on their order, nor on the number of workers. With
+#' `mirai::daemons(2)` or `future::plan("multisession", workers = 2)`, tasks run on two workers.
 #'
 #' @inheritParams paper_bags
-#' @param methods `NULL` (default: all of [paper_methods()]), a list of settings as it gives them,
-#'   or names of methods among its own, such as `c("DL-FUMI", "mi-SVM")`.
+#' @param methods `NULL` (default: all of [paper_methods()]), a list of settings of the same form,
+#'   or names of methods in [paper_methods()], such as `c("DL-FUMI", "mi-SVM")`.
 #' @param runs whole number >= 1, default 10: number of repetitions; or their numbers, such as
 #'   `3:4`.
-#' @param units `NULL` (default: all), or the numbers of digits or persons to do. The accuracy of
-#'   `"usps"` needs all.
-#' @param dir `NULL` (default: nothing is kept), or a folder in which each task's result is kept: a
-#'   run that was stopped, in whatever way, goes on where it was. A folder with results of other
-#'   images, another protocol, seed, setting or version is refused.
-#' @param keep_fits `TRUE` or `FALSE` (default): keep the fitted models?
-#' @param progress `TRUE` or `FALSE`: show a progress bar over the tasks? By default in interactive
-#'   sessions.
+#' @param units `NULL` (default: all), or the numbers of the digits or persons to use. The accuracy
+#'   of `"usps"` needs all.
+#' @param dir `NULL` (default: nothing is kept), or a folder in which the result of each task is
+#'   kept, so that an experiment that was stopped, for whatever reason, continues where it was. A
+#'   folder with results of other images, or of another protocol, seed, setting or version, is
+#'   refused.
+#' @param keep_fits `TRUE` or `FALSE` (default): whether to keep the fitted models.
+#' @param progress `TRUE` or `FALSE`: whether to show a progress bar over the tasks; by default in
+#'   interactive sessions.
 #' @return A list of class `paper_experiment`:
 #'   \item{tasks}{a data frame with one row per run, unit and setting: `run`, `unit`, `method`,
-#'     `setting`, `seconds`, `center` and `scale` (of the comparable scores of the negative training
-#'     instances, see [one_vs_rest()]), `above` (test images above the method's own threshold, where
-#'     it has one)}
+#'     `setting`, `seconds`, `center` and `scale` (of the scores of the negative training
+#'     instances, see [one_vs_rest()]), `above` (number of test images above the method's own
+#'     threshold, if it has one)}
 #'   \item{scores}{a list with the scores of the test images, one entry per row of `tasks`}
 #'   \item{tests}{a list with the test images of each run and unit (of each run for `"usps"`, where
 #'     the truth is the `group`): `index`, `truth`, `group`}
@@ -82,8 +82,8 @@ check_settings <- function(methods, name, call = rlang::caller_env()) {
   }
   has <- function(s) is.list(s) && all(c("method", "setting", "fitter") %in% names(s))
   if (!is.list(methods) || !length(methods) || !all(vapply(methods, has, NA)))
-    stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` and `parameters`, not ",
-              describe(methods), ".", call = call)
+    stop_fumi("`methods` must be names, or a list of settings with `method`, `setting`, `fitter` ",
+              "and `parameters`, not ", describe(methods), ".", call = call)
   default <- list(parameters = list(), detectors = "score")
   lapply(methods, function(s) c(s, default[setdiff(names(default), names(s))]))
 }
@@ -165,12 +165,13 @@ new_paper_experiment <- function(done, protocol, settings, source, seed, seconds
 #' @export
 print.paper_experiment <- function(x, ...) {
   t <- x$tasks
-  cat("Experiment \"", x$name, "\": ", length(unique(t$run)), " runs x ",
-      length(unique(t$unit)), " units x ",
-      nrow(unique(t[c("method", "setting", "detector")])), " settings\n", sep = "")
+  settings <- unique(t[c("method", "setting", "detector")])
+  cat("Experiment \"", x$name, "\": ", pluralize(
+    "{length(unique(t$run))} run{?s} x {length(unique(t$unit))} unit{?s} x ",
+    "{nrow(settings)} setting{?s}"), "\n", sep = "")
   cat("  seed ", x$seed, ", fumi ", x$version, ", ", x$date, "; ", round(x$training_seconds),
       " s of training\n", sep = "")
   whole <- x$name != "usps" || all(x$protocol$units %in% t$unit)
-  if (whole) print(paper_table(x)) else cat("  not all digits: no table of their accuracy\n")
+  if (whole) print(paper_table(x)) else cat("  no accuracy: not all digits were used\n")
   invisible(x)
 }

@@ -2,19 +2,19 @@
 #'
 #' @param x what [paper_experiment()] returned, or for `"roc"` and `"confusion"` the name of a
 #'   stored experiment, as in [paper_table()], given to `paper_plot()`.
-#' @param what `"roc"` (default): for the digits, the curves of all of them for one setting;
-#'   otherwise the curves of all settings for one run and unit, with classifiers that have a
-#'   threshold of their own (mi-SVM, MMDL) as points. `"confusion"`: digits by predicted digit, all
-#'   runs together, in per cent of a row. `"errors"`: misclassified digits, and what the predicted
-#'   digit's atoms make of them. `"atoms"`: the atoms of all units, target atoms first. The last two
-#'   need `keep_fits = TRUE`.
+#' @param what `"roc"` (default): for the digits, the curves of all ten for one setting; otherwise
+#'   the curves of all settings for one run and unit, with points for methods that have their own
+#'   threshold (mi-SVM, MMDL). `"confusion"`: true by predicted digit over all runs, in per cent of
+#'   each row. `"errors"`: misclassified digits and their reconstructions by the atoms of the
+#'   predicted digit. `"atoms"`: the atoms of all units, target atoms first. The last two need
+#'   `keep_fits = TRUE`.
 #' @param method,setting `NULL` (default: the first in `x`), or strings: which method and setting,
 #'   as in [paper_table()].
 #' @param run whole number >= 1, default 1: which run.
 #' @param unit `NULL` (default: the first in `x`), or a number: which digit or person.
-#' @param n whole number >= 1, default 8: number of digits for `"errors"`.
+#' @param n whole number >= 1, default 8: number of digits to show with `"errors"`.
 #' @param ... for `"roc"`, passed to [plot.mil_roc()].
-#' @return Invisibly, for `"confusion"` the table that is drawn, otherwise `x`.
+#' @return For `"confusion"` the table that is drawn, otherwise `x`, invisibly.
 #' @examples
 #' paper_plot("olivetti_eyeglasses", "roc")
 #' paper_plot("usps", "confusion", method = "DL-FUMI", setting = "tuned, averaged, one scale")
@@ -113,8 +113,7 @@ plot_confusion <- function(x, method, setting) {
   share
 }
 
-# Pairs of a misclassified digit and its reconstruction by the fit of the digit that it was taken
-# for.
+# Pairs of a misclassified digit and its reconstruction by the fit of the predicted digit.
 plot_errors <- function(x, method, setting, run, n) {
   fits <- fits_of(x, method, sub(", one scale$", "", setting), run)
   predicted <- digit_predictions(x)

@@ -1,5 +1,5 @@
-# Experiments on hyperspectral scenes: bags from blocks of pixels, or from points that are a little
-# off. A pixel is named by its place in the matrix of the scene, down the columns.
+# Experiments on hyperspectral scenes: bags from blocks of pixels, or from imprecise points. A
+# pixel is identified by its index in the matrix of the scene, which runs down the columns.
 
 is_scene <- function(protocol) startsWith(protocol$name, "hyper")
 
@@ -7,10 +7,11 @@ by_points <- function(protocol) !is.null(protocol$halo)
 
 print_scene <- function(x) {
   known <- if (by_points(x))
-    paste0("the pixels within ", x$halo, " of points that are up to ", x$off, " off")
+    paste0("the pixels within ", x$halo, " of points",
+           if (x$off > 0) paste0(" that are up to ", x$off, " off"))
     else paste0("blocks of ", x$block, " x ", x$block, " pixels")
-  cat("Experiment \"", x$name, "\": positive bags are ", known, ", half of them for training; ",
-      x$n_negative, " negative bags\n", sep = "")
+  print_experiment(x, "positive bags are ", known, ", half of them for training; ", x$n_negative,
+                   " negative bags")
   invisible(x)
 }
 
@@ -41,7 +42,7 @@ scene_source <- function(protocol, data, call = rlang::caller_env()) {
 check_scene <- function(data, call) {
   if (is.null(data))
     stop_fumi("`data` must be the scene, a list with `cube` and `truth` or `points`: it is not in ",
-              "this package (`?paper_bags` says where it is).", class = "no_data", call = call)
+              "this package, see `?paper_bags`.", class = "no_data", call = call)
   ok <- is.list(data) && is.numeric(data$cube) && length(dim(data$cube)) == 3
   fits <- function(truth) is.logical(truth) && identical(dim(truth), dim(data$cube)[1:2]) &&
     any(truth)
@@ -98,7 +99,7 @@ draw_blocks <- function(protocol, source, target) {
        test = which(!source$group %in% train))
 }
 
-# The pixels near targets of the test are blank where bags are made, so that no bag has one.
+# Pixels near the test targets are missing when bags are made, so that no bag contains them.
 draw_points <- function(protocol, source, target) {
   check_package("terra", "for bags from points")
   n <- nrow(source$points)

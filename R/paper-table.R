@@ -1,35 +1,36 @@
 #' Tables of the paper's experiments
 #'
-#' The results of an experiment next to the paper's own: those stored with the package, made by
-#' `inst/replication/run_all.R`, or those of an experiment of your own.
+#' The results of an experiment beside those of the paper. They are stored with the package (made
+#' by `inst/replication/run_all.R`), or come from your own experiment.
 #'
 #' @param x the name of an experiment, see [paper_bags()]; or, for `paper_table()`, what
 #'   [paper_experiment()] returned.
-#' @param seed whole number >= 0, for a name: the seed of the stored results. `NULL` (default): that
-#'   of the experiment. Of `"usps"` and `"olivetti_eyeglasses"` there are fresh draws with seed
-#'   2028, too.
+#' @param seed whole number >= 0, for a name: the seed of the stored results. `NULL` (default): the
+#'   seed of the experiment. There are also fresh draws of `"usps"` with seed 2030 and of
+#'   `"olivetti_eyeglasses"` with seed 2028.
 #' @return `paper_table()`: a data frame of class `paper_table`, one row per method and setting,
 #'   best first. For `"usps"` its columns are `method`, `setting`, `mean` and `sd` of the accuracy
 #'   in per cent over `runs` repetitions, and the `paper`'s accuracy. For the others: `method`,
 #'   `setting`, the mean true positive rate in per cent at each false positive rate of the paper
-#'   (`1 %`, ...), the mean `AUC` with the limits `low` and `high` of its 95 % confidence interval
-#'   from resampling people, `runs`, and the paper's rates (`paper 1 %`, ..., for its AR faces). For
-#'   scenes: the mean true positive rates of pixels, the mean probabilities in per cent that a whole
-#'   target is detected (`PD at 0.001`: at 0.001 false alarms per pixel, see [pd_far()]), and the
-#'   mean `AUC` of pixels with its standard deviation `sd` over runs.
+#'   (`1 %`, ...), the mean `AUC`, the limits `low` and `high` of its 95 % confidence interval
+#'   (from resampling people), `runs`, and the paper's rates (`paper 1 %`, ..., on its AR faces).
+#'   For scenes: the mean true positive rates of pixels, the mean probabilities in per cent that a
+#'   whole target is detected (`PD at 0.001`: at 0.001 false alarms per pixel, see [pd_far()]), and
+#'   the mean `AUC` of pixels with its standard deviation `sd` over runs.
 #'
-#'   It prints, and `format()` returns it, as people read it: the digits as methods x settings, the
-#'   rates with the interval in one column. `knitr::kable(format(paper_table("usps")))` is the same
-#'   table for a report. The paper's numbers have the digits with which they were published.
+#'   It prints in a more readable form, which `format()` returns: the digits as methods x settings,
+#'   other experiments with the interval in one column. Use
+#'   `knitr::kable(format(paper_table("usps")))` in a report. The paper's numbers are shown with as
+#'   many decimals as were published.
 #'
-#'   `paper_results()`: what is stored of an experiment, as [paper_experiment()] returns it, without
-#'   fits. For the digits it has `predicted`, the predicted digits of all runs, in the order of
-#'   `tests`. Most scores are replaced by whole numbers that have the same ROC curve.
+#'   `paper_results()`: the stored results of an experiment, as returned by [paper_experiment()],
+#'   without fits. For the digits it has `predicted`, the predicted digits of all runs, in the
+#'   order of `tests`. Most scores are replaced by whole numbers with the same ROC curve.
 #' @details
 #' "One scale" means that the scores of each digit's detector are standardised on its negative
 #' training instances before the digits are compared, see [one_vs_rest()]. True positive rates are
-#' read off the ROC curve by linear interpolation between its points, see [tpr_at()]: a false
-#' positive rate of 1 % of 91 negatives is less than one false alarm.
+#' read off the ROC curve by linear interpolation, see [tpr_at()]: with 91 negatives, a false
+#' positive rate of 1 % is less than one false alarm.
 #' @seealso [paper_experiment()]
 #' @examples
 #' paper_table("usps")
@@ -61,7 +62,7 @@ print.paper_table <- function(x, ...) {
   invisible(x)
 }
 
-# The same in fewer letters, for 80 columns.
+# The same settings abbreviated, to fit 80 columns.
 narrow <- function(shown) {
   names(shown) <- sub("^PD at (0(?=[.]))?", "PD ", names(shown), perl = TRUE)
   for (name in intersect("setting", names(shown)))
@@ -251,8 +252,8 @@ task_test <- function(x, i) {
 
 task_roc <- function(i, x) mil_roc(x$scores[[i]], task_test(x, i)$truth)
 
-# A 95 % interval of the mean AUC, from resampling people: those looked for, or, where there is one
-# target, those in the test, whose images come and go together.
+# A 95 % interval of the mean AUC, from resampling people: the targets, or, if there is only one
+# target, the people in the test set, with all their images.
 auc_interval <- function(x, i, auc, n = 500) {
   means <- with_stream(task_stream(1, 0), if (length(unique(x$tasks$unit[i])) > 1) {
     by_unit <- tapply(auc, x$tasks$unit[i], mean)
@@ -299,7 +300,7 @@ paper_results <- function(x, seed = NULL) {
   seed <- check_seed(seed, paper_protocol(name))
   file <- result_file(name, seed)
   if (!nzchar(system.file("extdata", file, package = "fumi")))
-    stop_fumi("`x` must be an experiment with stored results, but there are none of \"", name,
+    stop_fumi("`x` must be an experiment with stored results, but there are none for \"", name,
               "\" with seed ", seed, ".", class = "no_data")
   x <- stored(file)
   x$scores <- lapply(x$scores, whole_score)
@@ -313,9 +314,9 @@ result_file <- function(name, seed) {
 
 whole_score <- function(s) if (is.null(attr(s, "unit"))) s else as.vector(s) * attr(s, "unit")
 
-# What is kept of an experiment: the scores of one unit in run 1, as integers of 25 bits, so that a
-# run of it can be compared; of the others the steps of the ROC curve. Of digits, the classes that
-# were predicted, and of scores beside that unit those of the tuned DL-FUMI in run 1, for its ROC
+# What is stored of an experiment: the scores of one unit in run 1, as integers of 25 bits, so that
+# a new run can be compared with them; otherwise the steps of the ROC curve. For digits, the
+# predicted classes and, besides that unit, the scores of the tuned DL-FUMI in run 1, for its ROC
 # curves.
 compact_experiment <- function(x) {
   t <- x$tasks

@@ -1,37 +1,37 @@
-# Detection in a scene: targets found against false alarms by area.
+# Detection in a scene: targets found against false alarms per area.
 
-#' Probability of detection against false alarms by area
+#' Probability of detection against false alarms per area
 #'
-#' How a map of scores is judged in the field: the share of targets that are found, against the
-#' number of false alarms on an area that must be searched. It needs the package terra.
+#' The usual measure for maps of scores: the share of targets that are found against the number of
+#' false alarms per unit of searched area. It needs the package terra.
 #'
-#' A target is found at a threshold if the largest score of its halo reaches it (for haloes see
-#' [bags.SpatRaster()]). A false alarm is a pixel outside of all haloes whose score reaches it; the
-#' rate is their number by the area of all pixels outside of haloes that have a score. Pixels are
-#' counted one by one: neighbours over the threshold are as many alarms. A target without a score
-#' in its halo is never found, and a warning tells of it.
+#' A target is found at a threshold if the largest score in its halo reaches it (for haloes see
+#' [bags.SpatRaster()]). A false alarm is a pixel outside all haloes whose score reaches the
+#' threshold; the rate is their number divided by the area of all pixels outside haloes that have a
+#' score. Pixels are counted one by one: neighbouring pixels above the threshold are separate
+#' alarms. A target without a score in its halo is never found, and a warning says so.
 #'
-#' @param map a `SpatRaster` with one layer of scores, higher = more target, as from
+#' @param map a `SpatRaster` with one layer of scores, higher = more target, such as from
 #'   [predict_raster()].
 #' @param points,halo as in [bags.SpatRaster()].
-#' @param unit `"m2"` (default), `"ha"`, `"km2"` or `"pixel"`, the area for which false alarms are
-#'   counted: square metres, hectares, square kilometres, or pixels. The units of a map without a
-#'   coordinate system are taken for metres.
+#' @param unit `"m2"` (default), `"ha"`, `"km2"` or `"pixel"`, the unit of area for the false alarm
+#'   rate: square metres, hectares, square kilometres, or pixels. The units of a map without a
+#'   coordinate system are assumed to be metres.
 #' @param x what `pd_far()` returned.
-#' @param far numbers >= 0: rates of false alarms, by `unit`. For `glance()` one number > 0, the
-#'   rate up to which the area is taken; `NULL` (default): the rate from which on nothing more is
-#'   found.
+#' @param far numbers >= 0: false alarm rates per `unit`. For `glance()`, one number > 0, the rate
+#'   up to which the area under the curve is taken; `NULL` (default): the rate beyond which no more
+#'   targets are found.
 #' @param ... for `plot()`: further curves, named or not, and graphical parameters (`xlim`,
-#'   `log = "x"`, ...), as in [plot.mil_roc()]; otherwise nothing.
+#'   `log = "x"`, ...), as in [plot.mil_roc()]; otherwise ignored.
 #' @param labels,col,main as in [plot.mil_roc()].
-#' @return An object of class `pd_far`: a list with `curve`, a data frame with one row for each
-#'   score at which a target is found (`threshold`, `pd`, `false_alarms`, `far`), `n_targets`,
-#'   `area` (in `unit`), `unit`, and `halo`. `tidy()` gives the curve; `pd_at()` the largest share
-#'   of targets found at no more than `far`; `glance()` one row with `nauc`, the area under the
+#' @return An object of class `pd_far`: a list with `curve`, a data frame with one row per score at
+#'   which a target is found (`threshold`, `pd`, `false_alarms`, `far`), `n_targets`, `area` (in
+#'   `unit`), `unit`, and `halo`. `tidy()` returns the curve; `pd_at()` the largest share of
+#'   targets found at a rate of at most `far`; `glance()` one row with `nauc`, the area under the
 #'   curve up to `far` as a share of the largest possible.
 #' @references Glenn, T., Zare, A., Gader, P. and Dranishnikov, D. (2016). *Bullwinkle: Scoring
-#'   code for sub-pixel targets*, version 1.0. It counts the haloes' area too, and haloes are
-#'   squares there.
+#'   code for sub-pixel targets*, version 1.0. There the area of haloes is included, and haloes are
+#'   squares.
 #' @seealso [predict_raster()], [mil_roc()]
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
@@ -122,7 +122,7 @@ glance.pd_far <- function(x, far = NULL, ...) {
                       nauc = nauc(x, far)))
 }
 
-# The rate at which no curve finds more; one false alarm if none needs any.
+# The rate beyond which no curve finds more targets; one false alarm if none needs any.
 farthest <- function(curves) {
   far <- max(unlist(lapply(curves, function(x) x$curve$far)), 0)
   if (far > 0) far else 1 / curves[[1]]$area

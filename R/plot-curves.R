@@ -1,8 +1,8 @@
-# Curves over the features, when an instance is no image: panels that share their axes.
+# Curves over the features, for instances that are not images: panels with shared axes.
 
 # Each panel is a list of `x` (features x curves), `col` (one for each curve), `main` and, for a
-# legend, `key`. Panels that do not `share` the axis of values are below each other. `main` may be
-# words of several colours, as a legend of all panels.
+# legend, `key`. Panels that do not `share` the axis of values are placed below each other. `main`
+# may be words in several colours, as a legend for all panels.
 curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_col = "black") {
   n <- length(panels)
   old <- graphics::par(c("mfrow", "mar", "oma", "mgp", "tcl", "cex"))
@@ -23,7 +23,7 @@ curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_
   if (!is.null(main)) draw_words(main, main_col, if (n > 1) 0.2 else 1.5, outer = n > 1)
 }
 
-# Words of several colours beside each other above a panel or, `outer`, above a page of them.
+# Words of several colours next to each other above a panel or, if `outer`, above a page of panels.
 draw_words <- function(words, col, line, outer = FALSE) {
   ends <- graphics::grconvertX(0:1, if (outer) "ndc" else "nfc", "inches")
   letter <- graphics::par("cex")
@@ -34,7 +34,7 @@ draw_words <- function(words, col, line, outer = FALSE) {
                   at = graphics::grconvertX(left, "inches", if (outer) "nic" else "user"))
 }
 
-# Rows and columns of panels that are a little wider than high on a page of so many inches.
+# Rows and columns for panels that are slightly wider than high, on a page of this size in inches.
 panel_shape <- function(n, page) {
   columns <- seq_len(n)
   rows <- ceiling(n / columns)
@@ -63,8 +63,8 @@ draw_curves_panel <- function(panel, axis, room, left, bottom) {
                      ncol = key_columns(panel$key))
 }
 
-# The limits of the values in all panels, and the corner where no curve is under the legend. There
-# may be none: the title is the legend then.
+# The limits of the values in all panels, and the corner where the legend covers no curve. If there
+# is none, the title is the legend.
 key_room <- function(panels, axis) {
   ylim <- range(0, lapply(panels, `[[`, "x"), finite = TRUE)
   with_key <- Filter(function(panel) !is.null(panel$key), panels)
@@ -98,9 +98,8 @@ free_corner <- function(x, y, xlim, ylim, size,
 
 most_names <- 12
 
-# Where each feature stands on the axis and what is written there: the axis that the bags were
-# given, the numbers in the features' names with what is around them as label, or up to twelve
-# names.
+# The position and label of each feature on the axis: from the `axis` of the bags; else from the
+# numbers in the features' names, with the text around them as axis label; else up to twelve names.
 feature_axis <- function(features, axis, d) {
   if (!is.null(axis)) return(list(at = axis$values, label = axis$label))
   numbered <- numbers_in_names(features)
@@ -110,7 +109,8 @@ feature_axis <- function(features, axis, d) {
   list(at = seq_len(d), label = "feature")
 }
 
-# "900 nm", "X900.nm" and "t017ms": numbers in order, and around them the same text in all names.
+# "900 nm", "X900.nm" and "t017ms": increasing or decreasing numbers, with the same text around
+# them in all names.
 numbers_in_names <- function(features) {
   pattern <- "^([^0-9]*?)(-?[0-9]+(?:[.][0-9]+)?)([^0-9]*)$"
   if (length(features) < 2 || !all(grepl(pattern, features, perl = TRUE))) return(NULL)
@@ -126,8 +126,8 @@ numbers_in_names <- function(features) {
   list(at = at, label = if (nzchar(label)) label else "feature")
 }
 
-# Long names have two lines, and those that are wider than their share of a panel are turned;
-# `lines` is the margin that the axis takes, `over` what the last name takes at the right.
+# Long names have two lines, and names that are too wide for their share of a panel are rotated.
+# `lines`: the margin that the axis needs; `over`: what the last name needs on the right.
 turned_names <- function(axis, width) {
   axis$names <- short_names(axis$names)
   letter <- graphics::par("cin")[1] * 0.55

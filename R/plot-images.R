@@ -4,9 +4,9 @@ target_colour <- "#D55E00"
 background_colour <- "#0072B2"
 
 # The columns of `values` as pictures that fill the figure, row 1 at the top; each value of `group`
-# starts a new row. `limits` are those of black and white: "own" of each picture, "zero" for limits
-# symmetric about 0, or two numbers for all, and a line at the bottom says which. A title is above
-# its picture or, `by_row`, at the left of its group.
+# starts a new row. `limits` are those of black and white: "own" for each picture's own range,
+# "zero" for limits symmetric about 0, or two numbers for all; a line at the bottom says which. A
+# title is above its picture or, with `by_row`, to the left of its group.
 picture_page <- function(values, image_dim, title, colour = "grey70", group = rep(1, ncol(values)),
                          limits = "own", main = NULL, n_col = NULL, by_row = FALSE) {
   old <- graphics::par(mar = c(0, 0, 0, 0))
@@ -48,9 +48,8 @@ draw_picture <- function(values, image_dim, x, y, size, limits, frame = "grey70"
                  lwd = if (frame == "grey70") 1 else 2.5, xpd = NA)
 }
 
-# Lower left corners of pictures, and their size, such that they are as large as they can be on a
-# `page` of so many inches; the block of them is in its middle. Groups stand beside each other where
-# that makes pictures larger.
+# Lower left corners and size of pictures, as large as possible on a `page` of this size in inches,
+# in the middle of the page. Groups stand next to each other where that makes pictures larger.
 picture_places <- function(page, image_dim, group, title, n_col, by_row, has_main) {
   count <- as.vector(table(factor(group, unique(group))))
   left <- if (by_row) min(max(graphics::strwidth(title, "inches")) + 0.1, 0.3 * page[1]) else 0.05
@@ -76,8 +75,8 @@ picture_places <- function(page, image_dim, group, title, n_col, by_row, has_mai
        size = size, left = left)
 }
 
-# Titles no wider than their place; where they would be too small to read, without the word that
-# all background atoms share.
+# Titles that fit their space; if they would be too small to read, the word that all background
+# atoms share is left out.
 draw_titles <- function(title, at, colour, by_row) {
   place <- if (by_row) at$left - 0.1 else at$size[1]
   fit <- function(title) min(1, place / max(graphics::strwidth(title, "inches"), 1e-9))

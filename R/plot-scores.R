@@ -1,12 +1,12 @@
 # Scores of bags by label.
 
-# One line of points for each label, spread so that bags of like scores stand beside each other,
-# and the threshold. Ratios that spread over orders of magnitude are on a logarithmic axis.
+# One row of points per label, spread so that bags with similar scores do not overlap, and the
+# threshold. Ratios that range over orders of magnitude are on a logarithmic axis.
 plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   said <- bag_scores(x, new_data, ..., call = call)
   label <- rows_of_scores(said)
-  old <- graphics::par(mar = c(3.2, max(2, 1 + 0.5 * max(nchar(unlist(strsplit(label, "\n"))))), 1.8,
-                               0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
+  left <- max(2, 1 + 0.5 * max(nchar(unlist(strsplit(label, "\n")))))
+  old <- graphics::par(mar = c(3.2, left, 1.8, 0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   log <- if (is_ratio(said$score)) "x" else ""
   cut <- attr(said, "threshold")
@@ -58,8 +58,8 @@ rows_of_scores <- function(said) {
   paste0(label, "\n", above, " of ", table(said$label), " above")
 }
 
-# How far each point is moved off its row, at most 0.35: by its rank among those within a fortieth
-# of the range.
+# The vertical shift of each point, at most 0.35: by its rank among the points within a fortieth of
+# the range.
 beside <- function(score, row, log) {
   at <- if (nzchar(log)) base::log(score) else score
   slot <- round(40 * (at - min(at)) / max(diff(range(at)), 1e-300))

@@ -1,4 +1,4 @@
-# The picture of a search: what was tried on the axis, as a person would draw it.
+# The plot of a search: its axes show the parameters that were tried.
 
 #' @rdname mil_tune
 #' @export
@@ -11,9 +11,9 @@ plot.mil_tune <- function(x, ...) {
   invisible(x)
 }
 
-# One parameter that varies is on the horizontal axis; of two, whose grid is full, the other one has
-# a line for each of its values; anything else has a row for each configuration. Values stand at
-# equal distances, in order.
+# If one parameter varies, it is on the horizontal axis; if two vary on a full grid, the second has
+# one line per value; otherwise there is one row per configuration. Values are sorted and equally
+# spaced.
 tried_parameters <- function(x) {
   r <- x$results
   parameter <- r[setdiff(names(r), c("mean", "se", "failed"))]
@@ -75,8 +75,8 @@ plot_tried_lines <- function(x, tried, ...) {
                      horiz = TRUE, inset = -0.12, cex = 0.85, seg.len = 1)
 }
 
-# The best configurations, one in a row, in the order of the grid, with their values as a table at
-# the left, where defaults are left empty.
+# The best configurations, one per row, in the order of the grid, with their values as a table on
+# the left, in which defaults are left empty.
 plot_tried_rows <- function(x, tried, ...) {
   keep <- sort(utils::head(order(-x$results$mean, na.last = TRUE), 30))
   r <- x$results[keep, ]

@@ -1,26 +1,26 @@
 #' Plots of a fit
 #'
-#' `plot()` shows what a fit of any method has learnt, and what it says of bags.
+#' `plot()` shows what a fit of any method has learnt, and how it scores bags.
 #'
-#' Features are on the horizontal axis where instances are no images. Names such as `900 nm` or
-#' `t017ms` become numbers with their unit as label, up to twelve other names are written, and
-#' `axis` of [bags()] gives the numbers for all others.
+#' If instances are not images, features are on the horizontal axis. Names such as `900 nm` or
+#' `t017ms` become numbers with their unit as axis label, and up to twelve other names are shown;
+#' otherwise the argument `axis` of [bags()] can give the numbers.
 #'
-#' Each picture has a grey scale of its own, from its lowest to its highest value. Weights of
-#' classifiers and signatures of [mi_ace()], whose signs mean something, are on limits symmetric
+#' Each picture has its own grey scale, from its lowest to its highest value. The grey scale of
+#' weights of classifiers and signatures of [mi_ace()], whose signs have a meaning, is symmetric
 #' about 0. A line under the pictures says which.
 #'
 #' @param x a fitted model.
 #' @param what `"atoms"` (default): what the method has learnt in the space of the features, as
-#'   images or as curves, target atoms first and framed: atoms, signatures (`"signatures"` is the
-#'   same), the target and its scales ([em_dd()]), weights of a linear classifier (`"weights"` is
-#'   the same), or the instances that [miles()] kept and the support vectors of [mi_svm()] with
-#'   another kernel, those with the largest weights. `"objective"`: the objective by iteration, of
-#'   all starts. `"scores"`: the scores of all bags of `new_data` by label, with the threshold.
-#'   `"bag"`: the instances of one bag with their scores, highest first.
+#'   images or as curves, target atoms first and framed. These are atoms, signatures
+#'   (`"signatures"` is a synonym), the target and its scales ([em_dd()]), weights of a linear
+#'   classifier (`"weights"` is a synonym), or, largest weights first, the instances that [miles()]
+#'   selected and the support vectors of [mi_svm()] with another kernel. `"objective"`: the
+#'   objective by iteration, for all starts. `"scores"`: the scores of all bags of `new_data` by
+#'   label, with the threshold. `"bag"`: the instances of one bag with their scores, highest first.
 #' @param new_data [bags()], for `"scores"` and `"bag"`, which need them: a fit keeps no training
 #'   data.
-#' @param bag number or id, default 1: which bag of `new_data`, for `"bag"`.
+#' @param bag number or id, default 1, for `"bag"`: which bag of `new_data`.
 #' @param ... for `"scores"` and `"bag"`, passed to [predict.mil_model()].
 #' @return The fit, invisibly.
 #' @seealso [autoplot.mil_model()] for ggplot2.
@@ -61,19 +61,20 @@ plot_atoms <- function(x, call = rlang::caller_env()) {
              shown$main, share = !"scale" %in% shown$group)
 }
 
-# What a method has learnt, to be shown: `values` (features x parts), and for each of these its
-# `name`, `colour` and the `group` that it is drawn with; the `limits` of pictures, see
-# picture_page(), and the title `main` of all.
+# What a method has learnt, for plots: `values` (features x parts); the `name`, `colour` and
+# `group` (parts drawn together) of each part; the `limits` of pictures, see picture_page(); and the
+# title, `main`.
 learned_parts <- function(x, call = rlang::caller_env()) {
   if (inherits(x, "miles"))
     return(weighted_instances(x$instances, x$weights, x$selected,
                               "Instances that were kept: number and weight"))
   if (inherits(x, "mi_svm") && !is.null(x$model$support))
-    return(weighted_instances(x$model$support, x$model$alpha, rank(-abs(x$model$alpha), ties.method = "first"),
+    return(weighted_instances(x$model$support, x$model$alpha,
+                              rank(-abs(x$model$alpha), ties.method = "first"),
                               "Support vectors: rank and weight"))
   atoms <- learned_matrix(x, call)
   role <- atom_roles(x, atoms)
-  # A single scale for all features is a number and no picture.
+  # A single scale for all features is a number, not a picture.
   if (inherits(x, c("diverse_density", "em_dd")) && !is.unsorted(-range(atoms["scale", ]))) {
     atoms <- atoms["target", , drop = FALSE]
     role <- "target"
@@ -109,8 +110,8 @@ learned_matrix <- function(x, call) {
 # "target1" is written "target 1".
 part_names <- function(name) sub("([a-z])([0-9])", "\\1 \\2", name)
 
-# Up to six curves of a kind share a panel and have a legend; of more, each has its own, and more
-# than thirty share one panel again.
+# Up to six curves of a kind share a panel with a legend; seven to thirty have a panel each; more
+# share one panel again.
 curve_panels <- function(shown) {
   count <- table(factor(shown$group, unique(shown$group)))
   if (max(count) > 6 && length(shown$name) <= 30)
@@ -138,7 +139,7 @@ panel_title <- function(name, group) {
 # The objective by start and iteration, and which of the starts are the `best` one.
 objective_path <- function(x, call = rlang::caller_env(2)) {
   if (is.null(x$starts))
-    stop_fumi("`what` must be something else for a model of class ", class(x)[1],
+    stop_fumi("`what` must not be \"objective\" for a model of class ", class(x)[1],
               ", which keeps no objective by iteration.", class = "no_meaning", call = call)
   path <- loss_path(x)
   if (is.null(path))
@@ -178,8 +179,8 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
                limits = range(shown$instances), main = shown$title)
 }
 
-# The instances of one bag by falling score, and the threshold of instances, infinite if there is
-# none.
+# The instances of one bag by decreasing score, and the threshold of instances, infinite if there
+# is none.
 scored_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   check_plotted_bags(new_data, call)
   one <- new_data[bag_index(new_data, bag, "bag", call)]
@@ -217,13 +218,13 @@ plot_instance_scores <- function(shown, colour) {
 
 #' Plot bags
 #'
-#' Shows the first instances of some bags: as pictures (one row per bag, all on the same grey
-#' scale) if instances are images, else as curves.
+#' Shows the first instances of some bags: as pictures (one row per bag, all with the same grey
+#' scale) if instances are images, otherwise as curves.
 #'
 #' @param x [bags()].
-#' @param n_bags,n_instances whole numbers >= 1, default 3 and 8: how many bags of each label, and
-#'   how many instances of each, to show.
-#' @param ... nothing: an unknown argument is an error.
+#' @param n_bags,n_instances whole numbers >= 1, default 3 and 8: number of bags per label, and of
+#'   instances per bag, to show.
+#' @param ... must be empty: an unknown argument is an error.
 #' @return The bags, invisibly.
 #' @examples
 #' set.seed(1)

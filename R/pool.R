@@ -1,28 +1,28 @@
 #' Pool instance scores to bag scores
 #'
-#' @param score numbers, the scores or probabilities, one per instance.
-#' @param bag vector of bag ids, one per instance.
-#' @param pool `"max"` (default), `"mean"`, `"lse"` (log of the mean of exponentials, a smooth
+#' @param score numbers: the scores or probabilities, one per instance.
+#' @param bag vector: the bag ids, one per instance.
+#' @param pool `"max"` (default), `"mean"`, `"lse"` (the log of the mean of exponentials, a smooth
 #'   maximum), `"top"` (see below), or `"noisy-or"`, \eqn{1 - \prod (1 - p)}, for probabilities
 #'   only.
 #' @return A numeric vector with one value per bag, named by the bags in the order of their
 #'   first appearance.
 #' @section Bags of different sizes:
-#' The largest of many scores is larger than the largest of few, whatever they are scores of, and
-#' so is their `"noisy-or"`. Where positive bags have 4 instances and negative bags 20, scores that
-#' are pure noise have an AUC of 0.17 after `"max"`; with the sizes the other way round, 0.83. That
-#' is right where a bag's label depends on its size in the same way, as the number of chances to
-#' hold a target. It is wrong where sizes differ for other reasons, for example because negative
-#' bags were cut larger.
+#' The largest of many scores tends to be larger than the largest of a few, even if the scores are
+#' pure noise, and so does their `"noisy-or"`. Where positive bags have 4 instances and negative
+#' bags 20, scores that are pure noise have an AUC of 0.17 after `"max"`; with the sizes exchanged,
+#' 0.83. This is right if larger bags are more likely to be positive because each instance is a
+#' chance to hold a target. It is wrong if sizes differ for other reasons, for example because
+#' negative bags were made larger.
 #'
-#' `"top"` is not fooled by sizes: it is the largest of 4 scores drawn from the bag without
-#' replacement, in the mean over all such draws (in a bag of up to 4 instances, the largest). Its
-#' expectation does not depend on the size of the bag, so the AUC of noise is near 0.5 (not exactly
-#' 0.5 where scores are skewed, since the medians of bags of different sizes differ a little). It is
-#' a weighted mean of the upper scores: a single target among 20 instances has a fifth of the weight
-#' that it has among 4, so with bags of one size `"max"` finds rare targets better. Bags of fewer
-#' than 4 instances have lower scores. `"mean"` is not fooled either, and gives a single target even
-#' less weight.
+#' `"top"` is not misled by sizes: it is the largest of 4 scores drawn from the bag without
+#' replacement, averaged over all such draws (in a bag of up to 4 instances, the largest score).
+#' Its expectation does not depend on the size of the bag, so the AUC of noise is near 0.5 (not
+#' exactly 0.5 where scores are skewed, because the medians of bags of different sizes then differ
+#' a little). It is a weighted mean of the higher scores: a single target among 20 instances has a
+#' fifth of the weight that it has among 4, so with bags of equal size `"max"` finds rare targets
+#' better. Bags of fewer than 4 instances get lower scores. `"mean"` is not misled either, but
+#' gives a single target even less weight.
 #' @examples
 #' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"))
 #' pool_bags(c(.1, .8, .3, .2), c("a", "a", "b", "b"), "noisy-or")
@@ -31,8 +31,8 @@ pool_bags <- function(score, bag, pool = c("max", "mean", "lse", "noisy-or", "to
   pool <- check_choice(pool, c("max", "mean", "lse", "noisy-or", "top"), "pool")
   if (!is.numeric(score)) stop_fumi("`score` must be numeric, not ", describe(score), ".")
   if (anyNA(bag))
-    stop_fumi("`bag` must not be missing, but it is for ", sum(is.na(bag)), " instances.",
-                            class = "nonfinite")
+    stop_fumi("`bag` must have no missing values, but it has ", sum(is.na(bag)), ".",
+              class = "nonfinite")
   if (length(score) != length(bag))
     stop_fumi("`score` and `bag` must have one value per instance each, not ", length(score),
               " and ", length(bag), " values.")
@@ -59,7 +59,7 @@ poolers <- list(
   `noisy-or` = function(p) -expm1(sum(log1p(-p))),
   top = function(s) mean_of_best(s))
 
-# The largest of `draws` scores drawn without replacement, in the mean over all such draws.
+# The largest of `draws` scores drawn without replacement, averaged over all such draws.
 mean_of_best <- function(s, draws = 4) {
   n <- length(s)
   if (n <= draws || anyNA(s)) return(max(s))

@@ -2,13 +2,13 @@
 
 #' A map of predictions
 #'
-#' Scores each pixel of a raster and returns a raster on the same map. The raster is read, scored
-#' and written a few rows at a time, so that neither it nor the map needs to fit into memory.
-#' `predict(object, new_data)` with a raster comes here. It needs the package terra.
+#' Scores each pixel of a raster and returns a raster on the same grid. The raster is read, scored
+#' and written a few rows at a time, so neither it nor the map needs to fit into memory.
+#' `predict(object, new_data)` with a raster calls this function. It needs the package terra.
 #'
-#' A pixel is scored by its own bands only, so that the map holds what [predict.mil_model()] says
-#' of the same pixels. A pixel with a band that is missing or infinite is missing in the map.
-#' Layers are matched with the features of the fit by name, if it has names.
+#' Each pixel is scored from its own bands alone, so the map has the same values as
+#' [predict.mil_model()] for these pixels. Pixels with a missing or infinite band are missing in
+#' the map. Layers are matched to the features of the fit by name, if these have names.
 #'
 #' @inheritParams predict.mil_model
 #' @param object a fitted model.
@@ -16,15 +16,16 @@
 #' @param filename string, the file for the map, such as `"map.tif"`. `""` (default): terra keeps it
 #'   in memory, or in a temporary file if it is large.
 #' @param ... passed on to [predict.mil_model()].
-#' @param overwrite `TRUE` or `FALSE` (default): may a file of that name be replaced?
+#' @param overwrite `TRUE` or `FALSE` (default): whether to replace an existing file.
 #' @param datatype string, how `filename` stores numbers, as in `terra::writeRaster()`: `"FLT8S"`
 #'   (default) as they are; `"FLT4S"` takes half the space. Classes are always `"INT1U"`.
-#' @param rows whole number >= 1: how many rows of the raster are scored at a time. `NULL`
-#'   (default): as many as 16 MB hold.
-#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
-#' @return A `SpatRaster` with the map, the extent and the resolution of `new_data`: one layer
-#'   `score`, `prob` (of the positive class), `weight` or `class` (0 and 1, with the classes as
-#'   categories), or one layer per atom or feature for `"codes"` and `"reconstruction"`.
+#' @param rows whole number >= 1: number of rows of the raster to score at a time. `NULL`
+#'   (default): as many as fit into 16 MB.
+#' @param progress `TRUE` or `FALSE`: whether to show a progress bar; by default in interactive
+#'   sessions.
+#' @return A `SpatRaster` with the extent, resolution and coordinate system of `new_data`: one
+#'   layer `score`, `prob` (of the positive class), `weight` or `class` (0 and 1, with the classes
+#'   as categories), or one layer per atom or feature for `"codes"` and `"reconstruction"`.
 #' @seealso [bags.SpatRaster()], [pd_far()]
 #' @examplesIf requireNamespace("terra", quietly = TRUE)
 #' set.seed(1)
@@ -48,8 +49,8 @@ predict_raster <- function(object, new_data, filename = "",
   rows <- if (is.null(rows)) block_rows(new_data) else check_count(rows, "rows")
   progress <- check_flag(progress, "progress")
   score <- function(x) map_values(predict(object, x, type = type, ..., threshold = threshold), type)
-  # The scores of no pixel tell a mistake in the arguments before a file is begun, and name the
-  # layers.
+  # Predictions for zero pixels reveal mistakes in the arguments before a file is opened, and name
+  # the layers.
   none <- matrix(0, 0, terra::nlyr(new_data), dimnames = list(NULL, names(new_data)))
   map <- terra::rast(new_data, nlyrs = ncol(score(none)), names = colnames(score(none)))
   if (type == "class") levels(map) <- data.frame(value = 0:1, class = object$classes)

@@ -1,44 +1,43 @@
-# Predictions, the same for every method: new data in, scores from `score_instances()` or
-# `score_bags()`, classes and probabilities from the calibration.
+# Predictions, in the same way for all methods: scores from `score_instances()` or `score_bags()`,
+# classes and probabilities from the calibration.
 
 #' Predictions for instances and bags
 #'
 #' @param object a fitted model, such as one made by [dlfumi()].
-#' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row per
-#'   instance), a list of matrices (one per bag), or an array of images. Columns are matched
-#'   by name if the training data had names; columns that were not there are ignored. For a raster
-#'   of terra, [predict_raster()] makes a map.
+#' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row
+#'   per instance), a list of matrices (one per bag), or an array of images. Columns are matched by
+#'   name if the training data had names; other columns are ignored. For a raster of terra,
+#'   [predict_raster()] makes a map.
 #' @param type `"score"` (default): real numbers, higher = more target; for DL-FUMI the confidence
 #'   of eq. 7, \eqn{\|x - D^- a^-\|^2 / \|x - D a\|^2}{|x - D- a-|^2 / |x - D a|^2}. `"class"`: the
-#'   class whose side of the threshold the score is on. `"prob"`: the probability of each class, by
-#'   the calibration of the fit: that a bag is positive, or that an instance is a target; see
-#'   [mil_calibrate()] for what it means. `"weight"`: for DL-FUMI the weight of the E-step, eq. 6,
-#'   which is no probability of a target. `"codes"`: a matrix, instances x atoms.
-#'   `"reconstruction"`: a matrix, instances x features, on the scale of the data given.
+#'   positive class if the score is above the threshold, else the other one. `"prob"`: the
+#'   probability of each class (that a bag is positive, or that an instance is a target) from the
+#'   calibration of the fit, see [mil_calibrate()]. `"weight"`: for DL-FUMI the weight of the
+#'   E-step, eq. 6, which is not the probability of a target. `"codes"`: a matrix, instances x
+#'   atoms. `"reconstruction"`: a matrix, instances x features, on the scale of the data.
 #' @param level `"instance"` (default), one row per instance, or `"bag"`, one row per bag.
-#' @param ... for DL-FUMI: `coding = "joint"` (default) or `"separate"`, whether the background part
-#'   of eq. 7 comes from the code on all atoms or from a code on the background atoms alone;
+#' @param ... for DL-FUMI: `coding = "joint"` (default) or `"separate"`, whether the background
+#'   part of eq. 7 uses the code on all atoms or a separate code on the background atoms alone;
 #'   `detector = "confidence"` (default), eq. 7, `"subace"`, the adaptive subspace detector
 #'   [sub_ace()] with the target atoms, or `"norm"`, for fits with `noise = "background"` the
-#'   squared norm alone; `background =`, for `"subace"` the background instances ([bags()]: those of
-#'   the negative bags) or [background_stats()]; `coding_steps =`, a fixed number of gradient steps
-#'   instead of codes computed to convergence.
-#' @param bag `NULL` (default: the column `bag` of a data frame, unless it is a feature), or bag ids
-#'   for data that don't carry them: a vector, or the name of a column.
-#' @param pool `NULL` (default), or a string: how the score of a bag comes from those of its
-#'   instances, see [pool_bags()]. By default the method says how it scores a bag: [miles()],
-#'   [dmil()], [diverse_density()] and [mmdl()] with `bag_route = TRUE` have a function of bags, all
-#'   others take the largest score, which tends to be larger the more instances a bag has: where
-#'   sizes differ, `"top"` is not misled. `"noisy-or"` is for probabilities: it pools those of the
-#'   instances.
-#' @param threshold `NULL` (default: that of the calibration), or a number: the score above which an
-#'   instance or bag is called positive.
+#'   squared norm alone; `background =`, for `"subace"` the background instances ([bags()]: those
+#'   of the negative bags) or [background_stats()]; `coding_steps =`, a fixed number of gradient
+#'   steps instead of codes computed to convergence.
+#' @param bag `NULL` (default: the column `bag` of a data frame, unless it is a feature), or bag
+#'   ids for data that do not contain them: a vector, or the name of a column.
+#' @param pool `NULL` (default), or a string: how the score of a bag is computed from those of its
+#'   instances, see [pool_bags()]. By default the method decides: [miles()], [dmil()],
+#'   [diverse_density()], [em_dd()], and [mmdl()] with `bag_route = TRUE` have their own scores of
+#'   bags; all others take the largest score of an instance. This tends to grow with the size of a
+#'   bag: if sizes differ, try `"top"`. `"noisy-or"` pools the probabilities of instances.
+#' @param threshold `NULL` (default: the threshold of the calibration), or a number: the score
+#'   above which an instance or bag is positive.
 #' @return For `"score"`, `"class"`, `"prob"` and `"weight"` a data frame: one row per instance, in
-#'   the order given, with `.bag` and `.instance`, the number of the instance in the data given; or
-#'   one row per bag, in the order in which the bags first appear, with `.bag`. Then `.score`,
-#'   `.pred_class`, one column `.pred_<class>` for each class, or `.weight`. A class is positive
-#'   where the probability is above that of the threshold. For `"codes"` and `"reconstruction"` a
-#'   matrix.
+#'   the order given, with `.bag` and `.instance`, the number of the instance in the data; or one
+#'   row per bag, in the order in which the bags first appear, with `.bag`. The other columns are
+#'   `.score`, `.pred_class`, one column `.pred_<class>` per class, or `.weight`. The predicted
+#'   class is positive if the probability is above that at the threshold. For `"codes"` and
+#'   `"reconstruction"` a matrix.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 20)
@@ -87,7 +86,7 @@ predict.mil_model <- function(object, new_data,
 
 prediction_types <- c("score", "class", "prob", "weight", "codes", "reconstruction")
 
-# Both columns of probabilities; a value is a score, or a probability already if it is pooled by
+# Both columns of probabilities; `value` is a score, or already a probability if pooled by
 # noisy-or.
 probability_columns <- function(object, value, level, pool, dots, call = rlang::caller_env()) {
   pooled <- level == "bag" && identical(pool, "noisy-or")
@@ -97,8 +96,16 @@ probability_columns <- function(object, value, level, pool, dots, call = rlang::
 
 # ---- scores ----------------------------------------------------------------------------
 
-# What all scores go through: the rows of a prediction, the score (or for `type = "weight"` the
-# weight) of each, and the data that they are of.
+check_ids <- function(ids, call) {
+  if (!anyNA(ids)) return(invisible())
+  stop_fumi("`bag` must be given for `level = \"bag\"`",
+            if (all(is.na(ids))) ": the new data do not carry bag ids"
+            else paste0(", but it is missing for ", sum(is.na(ids)), " instances, the first is ",
+                        which(is.na(ids))[1]), ".", class = "no_bag", call = call)
+}
+
+# The common path of all scores: the rows of a prediction, the score (or, for `type = "weight"`,
+# the weight) of each, and the data.
 scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::caller_env()) {
   in_parts <- inherits(new_data, "bag_shards")
   new <- if (in_parts) new_data else forge(object, new_data, bag, call)
@@ -112,9 +119,7 @@ scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::
     return(list(rows = data.frame(.bag = as.character(ids), .instance = seq_along(ids)),
                 value = unname(value), new = new))
   }
-  if (anyNA(ids) && length(ids))
-    stop_fumi("`bag` must be given for `level = \"bag\"`: the new data do not carry bag ids.",
-              class = "no_bag", call = call)
+  check_ids(ids, call)
   if (is.null(pool)) pool <- calibration_of(object)$pool
   rows <- data.frame(.bag = unique(as.character(ids)))
   code <- match(ids, rows$.bag)
@@ -127,13 +132,13 @@ scored <- function(object, new_data, bag, level, pool, type, ..., call = rlang::
   list(rows = rows, value = unname(value), new = new)
 }
 
-# f(...), whose errors are those of `.call`.
+# f(...), with errors that refer to `.call`.
 with_call <- function(f, ..., .call) {
   rlang::local_error_call(.call)
   f(...)
 }
 
-# Bags by a pooling that the user chose; noisy-or is for probabilities.
+# Scores of bags by the pooling that the user chose; noisy-or is for probabilities.
 pool_instances <- function(object, score, code, pool, type, dots, call) {
   if (pool != "noisy-or") return(pool_codes(score, code, pool))
   if (type != "prob")

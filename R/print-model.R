@@ -1,5 +1,5 @@
-# What a fitted model shows of itself: what it was trained on, what it has learned, its parameters
-# and how the fit ended.
+# How a fitted model prints: its training data, what it has learned, its parameters and how the fit
+# ended.
 
 #' @rdname mil_model-methods
 #' @export
@@ -56,7 +56,7 @@ learned_words <- function(x) {
 
 dropped_words <- function(x) if (isTRUE(x$n_dropped > 0)) paste0(" (", x$n_dropped, " dropped)")
 
-# All parameters but those that say how long and how often to try.
+# All parameters except those that control the number of iterations and starts.
 parameter_words <- function(x) {
   if (!length(x$spec)) return()
   spec <- tidy_params(x)
@@ -100,8 +100,8 @@ stopped_words <- function(x) {
 }
 
 stop_words <- c(converged = "the objective settled", max_iter = "at `max_iter`",
-                interrupt = "interrupted; holds the last whole iteration",
-                cycle = "labels came back (a cycle); the fit with the lowest objective is kept")
+                interrupt = "interrupted; holds the last complete iteration",
+                cycle = "the labels cycle; the fit with the lowest objective is kept")
 
 print_calibration <- function(x, digits) {
   all <- calibration_of(x)
@@ -112,7 +112,7 @@ print_calibration <- function(x, digits) {
   print_fact("calibrated", switch(all$source,
     `out-of-fold` = c(pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
                       if (!is.null(all$why)) c("; ", all$why)),
-    given = pluralize("by {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
-    paste0("in-sample (", all$why, "): probabilities may be too sure")),
+    given = pluralize("on {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
+    paste0("in-sample (", all$why, "): probabilities may be overconfident")),
     if (all$kept == "model") "; probabilities of the model")
 }

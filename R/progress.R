@@ -1,7 +1,7 @@
 # Progress bars: shown on request, silent otherwise.
 
-# A bar over the iterations of `n_start` starts. `report(s)` is what the core calls
-# after each iteration of start s, or NULL, as in another process; `done()` closes the bar.
+# A bar over the iterations of `n_start` starts. `report(s)` is the function that the core calls
+# after each iteration of start s (NULL in another process); `done()` closes the bar.
 fit_progress <- function(show, n_start, max_iter) {
   if (!show) return(list(report = function(s) NULL, done = function() NULL))
   env <- environment()

@@ -1,19 +1,18 @@
 #' Read the cropped AR face set
 #'
-#' The AR faces may not be passed on, so they are not in this package: whoever has
-#' been given the cropped set (Martinez and Benavente 1998; Martinez and Kak 2001)
-#' can read the folder it was unpacked to.
+#' Reads a folder with the cropped AR faces (Martinez and Benavente 1998; Martinez and Kak 2001).
+#' The AR faces may not be redistributed, so they are not in this package: ask their owners for the
+#' set.
 #'
-#' A file is named by sex, person and image, such as `m-001-01.bmp` or
-#' `w-010-26.bmp`. Images 1 to 13 are from the first session and 14 to 26 from the
-#' second; 8 to 10 and 21 to 23 wear sunglasses. Other files are ignored. Files are
-#' uncompressed BMP of 8 or 24 bits; colours become grey by the weights of
-#' Rec. 601, and the 165 x 120 pixels become `height` x `width` by averaging over
-#' areas.
+#' A file is named by sex, person and image, such as `m-001-01.bmp` or `w-010-26.bmp`. Images 1 to
+#' 13 are from the first session and 14 to 26 from the second; 8 to 10 and 21 to 23 show
+#' sunglasses. Other files are ignored. Files must be uncompressed BMP of 8 or 24 bits; colours are
+#' converted to grey with the weights of Rec. 601, and the 165 x 120 pixels are averaged over areas
+#' to `height` x `width`.
 #'
 #' @param dir string, the folder with the files.
-#' @param height,width whole numbers >= 1, default 83 and 60: the size to which the images are
-#'   brought, in pixels.
+#' @param height,width whole numbers >= 1, default 83 and 60: the size of the resulting images, in
+#'   pixels.
 #' @return A list with one entry per image, sorted by sex, person and image:
 #' \describe{
 #'   \item{`images`}{array height x width x n of doubles from 0 (black) to 1
@@ -23,8 +22,7 @@
 #'   \item{`image`}{integer, 1 to 26.}
 #'   \item{`set`}{integer, the session: 1 or 2.}
 #'   \item{`sunglasses`}{logical, whether the person wears sunglasses.}
-#' }
-#' A file that is no such BMP stops with an error of class `fumi_error_file`.
+#' } Any other BMP file is an error of class `fumi_error_file`.
 #' @references
 #' Martinez AM, Benavente R (1998). *The AR face database*. CVC Technical Report 24.
 #'
@@ -32,11 +30,10 @@
 #' and Machine Intelligence* 23(2), 228-233. \doi{10.1109/34.908974}
 #' @seealso [olivetti] for faces that are in this package.
 #' @examples
-#' # Two made files of 4 x 4 pixels, each of one grey.
-#' write_flat <- function(file, grey) {
-#'   header <- c(102, 0, 54, 40, 4, 4, 1 + 24 * 65536, 0, 48, 0, 0, 0, 0)
-#'   writeBin(c(charToRaw("BM"), writeBin(as.integer(header), raw(), endian = "little"),
-#'              as.raw(rep(grey, 48))), file)
+#' # Two artificial files of 4 x 4 pixels, each of a single grey level write_flat <- function(file,
+#' grey) { header <- c(102, 0, 54, 40, 4, 4, 1 + 24 * 65536, 0, 48, 0, 0, 0, 0)
+#' writeBin(c(charToRaw("BM"), writeBin(as.integer(header), raw(), endian = "little"),
+#' as.raw(rep(grey, 48))), file)
 #' }
 #' dir <- tempfile()
 #' dir.create(dir)
@@ -61,7 +58,7 @@ read_ar <- function(dir, height = 83, width = 60) {
        set = 1L + (files$image > 13), sunglasses = files$image %in% c(8:10, 21:23))
 }
 
-# What the names in a folder say, one row per file, sorted.
+# What the file names in a folder say, one row per file, sorted.
 ar_files <- function(dir, call = rlang::caller_env()) {
   if (!is.character(dir) || length(dir) != 1 || is.na(dir) || !dir.exists(dir))
     stop_fumi("`dir` must be an existing folder, not ", describe(dir), ".", call = call)
@@ -98,8 +95,8 @@ overlaps <- function(to, from) {
 
 # ---- BMP ---------------------------------------------------------------------
 
-# The grey levels of a BMP file, in [0, 1], row 1 at the top. Every number that the
-# file gives is held against the bytes that are there before it is used.
+# The grey levels of a BMP file, in [0, 1], row 1 at the top. Every number in the file is checked
+# against the bytes that are there before it is used.
 read_bmp <- function(path, call = rlang::caller_env()) {
   bytes <- read_bytes(path, call, stop_bmp, least = 54)
   header <- read_bmp_header(bytes, path, call)
@@ -111,8 +108,8 @@ read_bmp <- function(path, call = rlang::caller_env()) {
   if (header$top_down) grey else grey[rev(seq_len(header$height)), , drop = FALSE]
 }
 
-# Several times an AR image before it was cropped (576 x 768 in colour). The side has a
-# bound of its own because `overlaps()` needs memory in proportion to it.
+# Several times the size of an uncropped AR image (576 x 768 in colour). The side has its own bound
+# because the memory of `overlaps()` is proportional to it.
 max_bmp_bytes <- 2^23
 max_bmp_side <- 4096
 
@@ -183,5 +180,5 @@ signed <- function(x) if (x >= 2^31) x - 2^32 else x
 
 stop_bmp <- function(path, call, problem, ...) {
   stop_fumi("`dir` must hold uncompressed BMP files of 8 or 24 bits, but ", basename(path),
-            " is none: ", sprintf(problem, ...), ".", class = "file", call = call)
+            " is not one: ", sprintf(problem, ...), ".", class = "file", call = call)
 }

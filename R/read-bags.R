@@ -1,45 +1,43 @@
-# Bags from files and to files.
+# Reads and writes bags.
 
-#' Bags in files
+#' Read and write bags
 #'
-#' Reads and writes [bags()] in the formats that other programs of the field read and write.
+#' Reads and writes [bags()] in formats that other multiple-instance software uses.
 #'
 #' @section Formats:
 #' \describe{
-#'   \item{`"csv"`}{one row per instance with columns `bag`, `label`, `truth` (if known), and one
-#'     for each feature}
+#'   \item{`"csv"`}{one row per instance, with columns `bag`, `label`, `truth` (if known), and one
+#'     per feature}
 #'   \item{`"svm"`}{one line per instance, `instance:bag:label index:value index:value ...`, with
-#'     features that are 0 left out: the format in which Andrews et al. (2002) gave their fox,
-#'     tiger and elephant; text after `#` is ignored}
+#'     features that are 0 left out: the format in which Andrews et al. (2002) published their data
+#'     sets fox, tiger and elephant; text after `#` is ignored}
 #'   \item{`"arff"`}{relational ARFF of Weka: one row per bag, with its id, a relational attribute
-#'     that holds its instances, and its class, of which the second value declared is the positive
-#'     one}
-#'   \item{`"images"`}{a folder with a folder for each of the two labels, in each a folder for each
-#'     bag, in each the images of that bag (PNG or JPEG, all of one size; colours are averaged to
-#'     grey). It needs the package png or jpeg and is read only}
+#'     with its instances, and its class, whose second declared value is positive}
+#'   \item{`"images"`}{a folder with one subfolder per label, each with one subfolder per bag,
+#'     which contains the images of that bag (PNG or JPEG, all of the same size; colours are
+#'     averaged to grey). It needs the package png or jpeg, and can only be read}
 #'   \item{`"mat"`}{a MAT-file of MATLAB up to version 7; it needs the package R.matlab. Either a
-#'     matrix (`X`) with one column per instance, a label for each (`labels_bag` or `labels`) and if
-#'     possible the number of its bag (`bag_number`), as the authors' code of FUMI has it; or a
-#'     cell array (`dataBags`) of matrices with one row per instance, one matrix per bag, and a
-#'     label for each, as that of MI-ACE has it. A matrix whose rows are as many as the labels and
-#'     whose columns are not is taken to have instances in rows. Without bag numbers, which FUMI
-#'     does not need, each run of equal labels becomes one bag, with a warning. `labels_point` is
-#'     the truth. The first of these layouts is written, without the names of features; bags whose
-#'     ids are no whole numbers are numbered}
-#' }
-#' Numbers are written as text with up to 17 digits, so that they come back as they were.
+#'     matrix (`X`) with one column per instance, a label for each (`labels_bag` or `labels`) and
+#'     preferably the number of its bag (`bag_number`), as in the authors' code of FUMI; or a cell
+#'     array (`dataBags`) with one matrix per bag, one row per instance, and a label for each bag,
+#'     as in that of MI-ACE. If only the number of rows of a matrix equals the number of labels,
+#'     its rows are taken as instances. Without bag numbers, which FUMI does not need, each run of
+#'     equal labels becomes one bag, with a warning. `labels_point` is the truth. Files are written
+#'     in the first of these layouts, without the names of features; bags whose ids are not whole
+#'     numbers are numbered}
+#' } Numbers are written as text with up to 17 digits, so that they are read back exactly.
 #'
 #' @param file string, the name of a file, or for `"images"` of a folder.
-#' @param format one of the above. `NULL` (default): by the ending of `file`.
+#' @param format string, one of the above. `NULL` (default): from the file extension.
 #' @param x [bags()].
 #' @param positive,image_dim as in [bags()].
-#' @param bag,label `NULL` (default: the names above), or for `"csv"` and `"mat"` the names of the
-#'   columns or variables, if they are others.
-#' @param data `NULL` (default: the names above), or for `"mat"` the name of the variable with the
-#'   instances, if it is another.
-#' @param sparse `TRUE` or `FALSE` (default), for `"svm"`: keep the features in a sparse matrix? It
-#'   needs the package Matrix; see [bags()].
-#' @param ... nothing: an unknown argument is an error.
+#' @param bag,label `NULL` (default: the names above), or, for `"csv"` and `"mat"`, the names of
+#'   the columns or variables.
+#' @param data `NULL` (default: the names above), or, for `"mat"`, the name of the variable with
+#'   the instances.
+#' @param sparse `TRUE` or `FALSE` (default), for `"svm"`: whether to keep the features in a sparse
+#'   matrix. It needs the package Matrix; see [bags()].
+#' @param ... must be empty: an unknown argument is an error.
 #' @return `read_bags()`: [bags()]. `write_bags()`: the bags, invisibly.
 #' @examples
 #' set.seed(1)
@@ -90,7 +88,7 @@ check_format <- function(file, format, choices, call = rlang::caller_env()) {
   check_choice(format, choices, "format", call = call)
 }
 
-# The shortest of two texts that gives each number back.
+# The shorter of two texts from which each number is read back exactly.
 exact_text <- function(x) {
   short <- number_text("%.15g", x)
   ifelse(as.numeric(short) == x, short, number_text("%.17g", x))
@@ -123,7 +121,7 @@ read_bags_csv <- function(file, bag, label, positive, image_dim) {
   if (length(lacking))
     stop_fumi("`file` must have the columns `", bag, "` and `", label, "`, but ", basename(file),
               " has ", enumerate(names(d), 5), did_you_mean(lacking[1], names(d)),
-              "; say which they are by `bag` and `label`.", class = "file",
+              "; give their names as `bag` and `label`.", class = "file",
               call = rlang::caller_env())
   if (any(names(d) == ""))
     stop_fumi("`file` must have a name for each column, but column ", which(names(d) == "")[1],

@@ -1,13 +1,13 @@
 #' Read the CMU face images
 #'
 #' Reads a folder of the CMU Face Images (Mitchell 1997): 20 people, each in four poses, with four
-#' expressions, with open eyes and with sunglasses. The set is number 124 of the UCI Machine
-#' Learning Repository, which states its terms; it is not part of this package.
+#' expressions, with and without sunglasses. The set is number 124 of the UCI Machine Learning
+#' Repository, which states its terms of use; it is not part of this package.
 #'
 #' A file is named by person, pose, expression and eyes, such as
-#' `an2i_straight_happy_sunglasses_2.pgm`, and may lie in a folder below `dir`. The number at its
-#' end says that it has been made smaller: none for 120 x 128 pixels, 2 for 60 x 64, 4 for 30 x 32.
-#' Other files are ignored.
+#' `an2i_straight_happy_sunglasses_2.pgm`, and may lie in a folder below `dir`. The number at the
+#' end is the scale: none for 120 x 128 pixels, 2 for 60 x 64, 4 for 30 x 32. Other files are
+#' ignored.
 #'
 #' @param dir string, the folder with the files.
 #' @param scale 1, 2 (default, 60 x 64 pixels) or 4: which files.
@@ -15,21 +15,17 @@
 #' \describe{
 #'   \item{`images`}{array height x width x n of doubles from 0 (black) to 1 (white), row 1 at the
 #'     top.}
-#'   \item{`person`}{character, the name in the file's name.}
+#'   \item{`person`}{character, the person's name in the file name.}
 #'   \item{`pose`}{character: `"left"`, `"right"`, `"straight"` or `"up"`.}
 #'   \item{`emotion`}{character: `"angry"`, `"happy"`, `"neutral"` or `"sad"`.}
 #'   \item{`sunglasses`}{logical, whether the person wears sunglasses.}
-#' }
-#' A file that is not such a PGM file stops with an error of class `fumi_error_file`.
+#' } Any other PGM file is an error of class `fumi_error_file`.
 #' @references Mitchell, T. M. (1997). *Machine Learning*. McGraw-Hill. Chapter 4.
 #' @seealso [read_ar()], [olivetti], [paper_bags()]
 #' @examples
-#' # Two made files of 2 x 3 pixels.
-#' dir <- tempfile()
-#' dir.create(dir)
-#' write_pgm <- function(name, grey)
-#'   writeBin(c(charToRaw("P5\n3 2\n255\n"), as.raw(grey)), file.path(dir, name))
-#' write_pgm("an2i_straight_happy_open_2.pgm", rep(200, 6))
+#' # Two artificial files of 2 x 3 pixels dir <- tempfile() dir.create(dir) write_pgm <-
+#' function(name, grey) writeBin(c(charToRaw("P5\n3 2\n255\n"), as.raw(grey)), file.path(dir,
+#' name)) write_pgm("an2i_straight_happy_open_2.pgm", rep(200, 6))
 #' write_pgm("an2i_straight_happy_sunglasses_2.pgm", rep(50, 6))
 #'
 #' faces <- read_cmu_faces(dir)
@@ -52,7 +48,7 @@ read_cmu_faces <- function(dir, scale = 2) {
        pose = files$pose, emotion = files$emotion, sunglasses = files$eyes == "sunglasses")
 }
 
-# What the names in a folder and those below it say, one row per file, sorted.
+# What the file names in a folder and its subfolders say, one row per file, sorted.
 cmu_files <- function(dir, scale, call = rlang::caller_env()) {
   if (!is.character(dir) || length(dir) != 1 || is.na(dir) || !dir.exists(dir))
     stop_fumi("`dir` must be an existing folder, not ", describe(dir), ".", call = call)
@@ -72,7 +68,7 @@ cmu_files <- function(dir, scale, call = rlang::caller_env()) {
 }
 
 # The grey levels of a binary PGM file of at most 8 bits, in [0, 1]. Its header is "P5", width,
-# height and the largest level, parted by white space; lines that begin with # are comments.
+# height and the largest level, separated by white space; lines that begin with # are comments.
 read_pgm <- function(path, call = rlang::caller_env()) {
   bytes <- read_bytes(path, call, stop_pgm, least = 8)
   header <- pgm_header(bytes, path, call)
@@ -98,6 +94,6 @@ pgm_header <- function(bytes, path, call) {
 }
 
 stop_pgm <- function(path, call, problem, ...) {
-  stop_fumi("`dir` must hold binary PGM files of 8 bits, but ", basename(path), " is none: ",
+  stop_fumi("`dir` must hold binary PGM files of 8 bits, but ", basename(path), " is not one: ",
             sprintf(problem, ...), ".", class = "file", call = call)
 }

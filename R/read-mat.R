@@ -1,6 +1,6 @@
 # Bags from MAT-files and to them, by the package R.matlab.
 
-# What the authors' code calls its variables; the first that a file has is taken.
+# The names of variables in the authors' code; the first one found in a file is used.
 mat_names <- list(data = c("dataBags", "bags", "X", "Inputdata", "X_train", "data"),
                   label = c("labels_bag", "labelsB", "labels", "label"),
                   bag = c("bag_number", "bag"), truth = "labels_point")
@@ -77,7 +77,7 @@ mat_rows <- function(x, n, file, call) {
 mat_runs <- function(label, call) {
   run <- cumsum(c(TRUE, label[-1] != label[-length(label)]))
   warn_fumi(
-    "`file` has no bag numbers, so that each run of instances with the same label is one bag, ",
+    "`file` has no bag numbers, so each run of instances with the same label becomes one bag, ",
     max(run), " in all.", class = "no_bag", call = call)
   run
 }

@@ -1,27 +1,25 @@
 #' Receiver operating characteristic of scores
 #'
-#' `mil_roc()` compares scores with the truth and returns an ROC curve of the
-#' package pROC. A higher score always means more target: the direction is never
-#' chosen by looking at the result, so a detector that is worse than chance has
-#' an AUC below 0.5.
+#' `mil_roc()` compares scores with the truth and returns an ROC curve of the package pROC. A
+#' higher score always means more target: the direction is never chosen from the data, so a
+#' detector that is worse than chance has an AUC below 0.5.
 #'
 #' @param x numeric scores, higher = more target; or a fitted model.
-#' @param truth what is true of each score: logical, `0`/`1`, `-1`/`1`, a factor
-#'   with two levels (the second one is the positive one unless `positive` says
-#'   otherwise), or any two values with `positive` naming one. For a model it is in the
-#'   order of the rows of its predictions, and by default the truth (of
-#'   instances) or the labels (of bags) that `new_data` holds.
+#' @param truth the true label of each score: logical, `0`/`1`, `-1`/`1`, a factor with two levels
+#'   (the second one is the positive one unless `positive` says otherwise), or any two values, with
+#'   `positive` naming the positive one. For a model it is in the order of the rows of its
+#'   predictions; by default, the truth (of instances) or the labels (of bags) in `new_data`.
 #' @param na `"stop"` (default) or `"drop"`: what to do with scores that are `NA`, `NaN` or
 #'   infinite, and with a truth that is `NA`.
 #' @param positive `NULL` (default: 1, `TRUE` or the second level of a factor), or the value of
 #'   `truth` that means "target"; values of another kind need it.
 #' @param new_data the data to score: [bags()], or what `predict()` takes.
-#' @param level `"instance"` (default) or `"bag"`: are instances or bags scored?
+#' @param level `"instance"` (default) or `"bag"`: whether to score instances or bags.
 #' @param ... for a model: passed on to `predict()`.
 #'
 #' @return An object of class `mil_roc`, which is a `roc` of pROC: `pROC::auc()` and
-#'   `pROC::coords()` take it. For an interval of the AUC use [mil_auc()]: `pROC::ci()` and
-#'   `pROC::roc.test()` take all values as independent, which instances of one bag are not.
+#'   `pROC::coords()` take it. For a confidence interval of the AUC use [mil_auc()]: `pROC::ci()`
+#'   and `pROC::roc.test()` treat all values as independent, which instances of one bag are not.
 #' @seealso [mil_auc()], [tpr_at()], [plot.mil_roc()].
 #' @examples
 #' set.seed(1)
@@ -83,11 +81,11 @@ check_both_classes <- function(truth, positive, call) {
 # The truth that the data hold, in the order of the rows of their predictions.
 truth_of <- function(new_data, level, call = rlang::caller_env()) {
   if (!inherits(new_data, "bags"))
-    stop_fumi("`truth` must be given when `new_data` is no `bags` object, but it is NULL.",
+    stop_fumi("`truth` must be given when `new_data` is not a `bags` object, but it is NULL.",
               class = "truth", call = call)
   if (level == "bag") return(new_data$label)
   if (is.null(new_data$truth))
-    stop_fumi("`truth` must be given when `new_data` holds none for its instances, but it is NULL ",
+    stop_fumi("`truth` must be given when `new_data` has none for its instances, but it is NULL ",
               "(`level = \"bag\"` needs only the labels).", class = "truth", call = call)
   in_user_order(new_data, new_data$truth)
 }
@@ -107,14 +105,14 @@ format_auc <- function(roc)
 
 #' True positive rate at given false positive rates
 #'
-#' Reads ROC curves at the false positive rates that matter. Between the vertices
-#' of the curve it is a straight line; where it steps up, the largest true
-#' positive rate that is reached at that false positive rate counts.
+#' Reads ROC curves at given false positive rates, with linear interpolation between the vertices
+#' of a curve; where the curve steps up, the result is the largest true positive rate at that false
+#' positive rate.
 #'
 #' @param roc a curve made by [mil_roc()] or `pROC::roc()`, or a list of them.
 #' @param fpr numbers in \[0, 1\]: the false positive rates.
-#' @return For one curve a vector as long as `fpr`; for a list a matrix with one
-#'   row per curve (named as the list is) and one column per rate.
+#' @return For one curve, a vector as long as `fpr`; for a list, a matrix with one row per curve
+#'   (named like the list) and one column per rate.
 #' @examples
 #' r <- mil_roc(c(5, 4, 3, 2, 1), c(1, 0, 1, 1, 0))
 #' tpr_at(r, c(0, 0.25, 0.5))
@@ -160,9 +158,9 @@ roc_vertices <- function(roc) {
 
 #' ROC curves in one picture
 #'
-#' Draws one or several ROC curves over the whole range of false positive rates,
-#' with the AUC of each in the legend and the diagonal of pure chance in grey. The
-#' legend is in the lower right corner, or beside the curves if one comes there.
+#' Draws one or several ROC curves over the whole range of false positive rates, with the AUC of
+#' each in the legend and the diagonal (chance level) in grey. The legend is in the lower right
+#' corner, or beside the curves if one of them passes there.
 #'
 #' @param x a curve made by [mil_roc()].
 #' @param ... further curves. Named arguments name the curves,
@@ -172,9 +170,9 @@ roc_vertices <- function(roc) {
 #' @param labels `NULL` (default: the names of the arguments), or names for the legend, one per
 #'   curve.
 #' @param points `NULL` (default: none), or a data frame with columns `fpr`, `tpr` and `label`:
-#'   classifiers that have one operating point and no curve.
-#' @param col `NULL` (default: those of Okabe and Ito, which remain apart for the colour-blind), or
-#'   colours, for the curves and then the points.
+#'   classifiers with a single operating point instead of a curve.
+#' @param col `NULL` (default: those of Okabe and Ito, which colour-blind people can tell apart),
+#'   or colours for the curves and then the points.
 #' @param main `NULL` (default: none), or a string: the title.
 #' @return The first curve, invisibly.
 #' @examples
@@ -262,12 +260,12 @@ in_lines <- function(text, width) {
                           as.character(text), width, USE.NAMES = FALSE)))
 }
 
-# Okabe and Ito's colours, without the yellow that is lost on white.
+# Okabe and Ito's colours, without the yellow, which is hard to see on white.
 okabe_ito <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 
-# Where the legend goes: into the lower right corner, if no curve (`x`, `y`) comes there, else into
-# a right margin of at most half the figure. `cex` is what its text must shrink by. Text can only be
-# measured on a page that has been opened, so it is opened here and drawn on by the next plot.
+# Where the legend goes: into the lower right corner, if no curve (`x`, `y`) passes there, else
+# into a right margin of at most half the figure. `cex`: the factor by which its text must shrink.
+# Text can be measured only on an open page, so the page is opened here and used by the next plot.
 key_place <- function(key, curves, frame, main) {
   plain <- c(3.3, 3.6, if (is.null(main)) 0.6 else 2, 0.6)
   graphics::par(mar = plain, mgp = c(2.3, 0.6, 0), tcl = -0.3)

@@ -1,4 +1,4 @@
-# Models on disk, in a format that can hold no code. All numbers are little endian:
+# Models on disk, in a format that cannot hold code. All numbers are little endian:
 #
 #   8 bytes   magic
 #   4 bytes   format, an integer
@@ -21,18 +21,17 @@ deepest <- 16
 
 #' Save and load a model
 #'
-#' `mil_save()` writes a fitted model to a file, `mil_load()` reads it back, the same to the last
-#' bit. The file is a format of this package that cannot hold code, unlike the files of [saveRDS()]
-#' and [save()]: reading a file from somebody else cannot run their code. It carries a checksum, and
-#' a file that was damaged or cut short is refused.
+#' `mil_save()` writes a fitted model to a file, and `mil_load()` reads it back exactly. Unlike the
+#' files of [saveRDS()] and [save()], the file format cannot hold code, so reading somebody else's
+#' file cannot run their code. It has a checksum, and damaged or truncated files are refused.
 #'
-#' The file is first written beside its place and then renamed, so a session that is killed leaves
-#' the old file or the new one, whole. A file written by one version of the package is read by all
-#' later ones.
+#' The file is first written under a temporary name and then renamed, so a session that is killed
+#' leaves either the old file or the complete new one. Later versions of the package read files of
+#' all earlier ones.
 #'
-#' `saveRDS()` works for every model too, and is needed for one that holds functions: a `kernel` of
-#' your own in [mi_svm()] or [dmil()], a `classifier` of your own in [sil()], or an `init` of your
-#' own in [dlfumi()].
+#' `saveRDS()` also works for every model, and is needed for models that hold functions: a `kernel`
+#' of your own in [mi_svm()] or [dmil()], a `classifier` of your own in [sil()], or an `init` of
+#' your own in [dlfumi()].
 #'
 #' @param object a fitted model, or the object of [one_vs_rest()].
 #' @param file string, the name of the file.
@@ -76,7 +75,7 @@ check_file_name <- function(file, call = rlang::caller_env()) {
 }
 
 stop_file <- function(file, problem, call)
-  stop_fumi("`file` must be one that `mil_save()` wrote, but ", basename(file), " is none: ",
+  stop_fumi("`file` must be one that `mil_save()` wrote, but ", basename(file), " is not one: ",
             problem, ".", class = "file", call = call)
 
 # ---- the header -----------------------------------------------------------------------------
@@ -85,7 +84,7 @@ header_bytes <- function(payload) {
   c(file_magic, to_bytes(file_format), to_bytes(as.double(length(payload))), adler32(payload))
 }
 
-# Bytes to a file, written beside its place and then renamed: it is whole, or what it was before.
+# Writes bytes to a temporary file and renames it: the file is complete, or what it was before.
 write_whole <- function(file, ..., call = rlang::caller_env()) {
   size <- sum(lengths(list(...)))
   beside <- tempfile(paste0(basename(file), "-"), dirname(file))
@@ -95,7 +94,7 @@ write_whole <- function(file, ..., call = rlang::caller_env()) {
     file.size(beside) == size && file.rename(beside, file)
   }), error = function(e) FALSE)
   if (!isTRUE(written))
-    stop_fumi("`file` must be a place to write to, but ", describe(file), " is none.",
+    stop_fumi("`file` must be writable, but ", describe(file), " is not.",
               class = "file", call = call)
 }
 
@@ -107,7 +106,7 @@ write_bytes <- function(file, ...) {
 
 to_bytes <- function(x) writeBin(x, raw(), endian = "little")
 
-# In parts, whose sums a double holds exactly.
+# In parts whose sums a double represents exactly.
 adler32 <- function(bytes) {
   sums <- c(1, 0)
   for (first in seq(1, by = 2^20, length.out = ceiling(length(bytes) / 2^20))) {
@@ -156,8 +155,9 @@ encode <- function(x, path, depth, call) {
   kept <- attributes(x)
   odd <- setdiff(names(kept), saved_attributes)
   if (length(odd))
-    stop_fumi("`object` must have no attributes but ", enumerate(saved_attributes, 6), ", but `",
-              path, "` has ", odd[1], ": use `saveRDS()`.", class = "unsaved", call = call)
+    stop_fumi("`object` must have no attributes other than ", enumerate(saved_attributes, 6),
+              ", but `", path, "` has ", odd[1], ": use `saveRDS()`.", class = "unsaved",
+              call = call)
   inner <- function(value, name) encode(value, paste0(path, "$", name), depth + 1, call)
   attributes <- lapply(names(kept), function(a) list(as.raw(match(a, saved_attributes)),
                                                      inner(kept[[a]], a)))
@@ -185,8 +185,8 @@ string_bytes <- function(x) {
 
 # ---- bytes to values ------------------------------------------------------------------------
 
-# The value that fills `bytes`. Whatever is wrong is an error, before memory is asked for what is
-# not there.
+# The value that fills `bytes`. Anything wrong is an error before memory is allocated for data that
+# are not there.
 decode <- function(bytes) {
   con <- rawConnection(bytes)
   on.exit(close(con))
@@ -239,6 +239,6 @@ decode <- function(bytes) {
   x
 }
 
-# The classes that a file may give: a class decides which code runs.
+# The classes that a file may contain, since a class decides which code runs.
 saved_classes <- function() c(names(model_rules), "mil_model", "mil_one_vs_rest",
                               "fumi_background", "data.frame", "factor")

@@ -1,38 +1,39 @@
-# Bags in parts ("shards"): what a fit needs of its instances are sums over them, so each shard may
-# live in another process or on another machine, or be read when its turn comes. A worker keeps its
-# shards and their codes; the dictionary goes out to it, sums come back.
+# Bags in parts ("shards"): a fit needs only sums over its instances, so each shard may be in
+# another process or on another machine, or be read when it is needed. A worker keeps its shards
+# and their codes; it receives the dictionary and returns sums.
 
-#' Bags in parts, for more data than memory or more than one machine
+#' Bags in parts, for large data or several machines
 #'
-#' [dlfumi()] takes its data in parts: only the dictionary goes out to a part, and only the sums
-#' \eqn{U = X W'}, \eqn{S = A W'} and the terms of the objective come back, so that the fit is that
-#' of all instances together (to rounding, and to the same bits for any number of workers). Parts
-#' are worked on by workers, if there are more than one: daemons of the package mirai if
-#' `mirai::daemons()` has set some, else those of a [future::plan()]. Else they are worked on one
-#' after another in this process.
+#' Splits data into parts for [dlfumi()], for data that do not fit into memory or for several
+#' machines. Only the dictionary is sent to a part, and only the sums \eqn{U = X W'},
+#' \eqn{S = A W'} and the terms of the objective are returned, so the fit is that to all instances
+#' together (up to rounding, and bitwise the same for any number of workers). If there are several
+#' workers, they process the parts: daemons of the package mirai, if set by `mirai::daemons()`,
+#' else those of a [future::plan()]. Otherwise the parts are processed one after another in this
+#' process.
 #'
 #' @details
-#' A worker loads a part once and keeps it, as long as it gets the same parts again; this process
-#' keeps one part at a time and reads each part in each iteration. The codes (atoms x instances) are
-#' kept in memory, and with workers also in files of `dir`, through which one worker takes over from
-#' another; `dir` and files named by `x` must be there for all workers. A worker that dies ends the
-#' fit with an error of class `fumi_error_worker`, unless it is a daemon that had nothing to do:
-#' the others then take its parts. With `dlfumi_control(batch = )` parts are read in this process,
-#' in random order, and two are held at a time: one for the positive and one for the negative
-#' instances of a mini-batch.
+#' A worker loads a part once and keeps it as long as it is given the same parts; this process
+#' holds one part at a time and reads each part in each iteration. The codes (atoms x instances)
+#' are kept in memory and, with workers, also in files in `dir`, so that one worker can take over
+#' from another; all workers must have access to `dir` and to the files in `x`. If a worker dies,
+#' the fit ends with an error of class `fumi_error_worker`, unless it is an idle daemon: then the
+#' others take its parts. With `dlfumi_control(batch = )` parts are read in this process, in random
+#' order, two at a time: one for the positive and one for the negative instances of a mini-batch.
 #'
-#' A start `init = "paper"` is made from all instances if they are not more than 1000 or the
-#' largest part, else from a random sample of that size. `combine = "average"` and `keep_background`
-#' need all instances at once and are refused.
+#' The start `init = "paper"` uses all instances if there are at most 1000, or at most as many as
+#' in the largest part, otherwise a random sample of that size. `combine = "average"` and
+#' `keep_background` need all instances at once and are refused.
 #'
-#' @param x the parts: [bags()], which are cut into `n` parts of as many instances each; a character
-#'   vector of files, each with [bags()] written by [saveRDS()]; or a list of functions without
-#'   arguments that return [bags()]. Instances of one bag may be in several parts.
-#' @param n whole number >= 1, default 2: number of parts; the number of workers is a good choice.
-#' @param dir string, default a temporary directory, which goes with the session: the directory for
-#'   the parts of `bags` and for codes, made if it does not exist. The files of codes go with the
-#'   fit.
-#' @param ... nothing: an unknown argument is an error.
+#' @param x the parts: [bags()], which are split into `n` parts with equal numbers of instances; a
+#'   character vector of files, each with [bags()] written by [saveRDS()]; or a list of functions
+#'   without arguments that return [bags()]. Instances of one bag may be in several parts.
+#' @param n whole number >= 1, default 2: number of parts of `bags`; the number of workers is a
+#'   good choice.
+#' @param dir string, default a temporary directory, which is deleted with the session: the
+#'   directory for the parts of `bags` and for codes, created if it does not exist. The files of
+#'   codes are deleted after the fit.
+#' @param ... must be empty: an unknown argument is an error.
 #' @return An object of class `bag_shards`, for [dlfumi()] and [predict()][predict.mil_model()].
 #' @seealso [dlfumi()], [predict.mil_model()]
 #' @examples
@@ -73,13 +74,13 @@ file_loader <- function(file) {
   force(file)
   function() {
     if (!file.exists(file))
-      stop_fumi("`x` must name files that are there, but ", file, " is not.", call = NULL)
+      stop_fumi("`x` must name existing files, but ", file, " does not exist.", call = NULL)
     readRDS(file)
   }
 }
 
-# The form of bags without their instances: `x` has no column, all else is that of all parts
-# together. `at`: the place of the instances of each part among all.
+# Bags without their instances: `x` has no columns, everything else is that of all parts together.
+# `at`: the indices of the instances of each part among all.
 new_shards <- function(load, dir, call = rlang::caller_env()) {
   shards <- list(load = load, dir = dir, key = basename(tempfile("key")))
   parts <- map_shards(shards, shard_summary, call = call)
@@ -142,8 +143,8 @@ bags.bag_shards <- function(x, ...) {
 
 # ---- work on parts --------------------------------------------------------------------------
 
-# f(bags of the part, its number, args) for each part. Workers get as many parts each, the same ones
-# in each call while all of them are idle when it begins.
+# f(bags of the part, its number, args) for each part. Workers get equal numbers of parts, and the
+# same ones in each call as long as all are idle when it begins.
 map_shards <- function(shards, f, args = list(), call = rlang::caller_env()) {
   n <- length(shards$load)
   workers <- min(n_workers(), n)
@@ -165,7 +166,7 @@ run_shards <- function(task) {
                                                      task$args))
 }
 
-# What this process holds: parts, and what fits know of them.
+# What this process holds: parts, and the states of fits on them.
 shard_cache <- new.env(parent = emptyenv())
 
 load_shard <- function(task, j) {
@@ -184,7 +185,7 @@ load_shard <- function(task, j) {
   shard_cache$parts[[name]]
 }
 
-# What is computed of a part once, though it may be read again for each pass.
+# What is computed once for a part, even if the part is read again in each pass.
 known_of <- function(b, what, compute) {
   if (is.null(shard_cache$known[[b$name]][[what]])) shard_cache$known[[b$name]][[what]] <- compute
   shard_cache$known[[b$name]][[what]]
@@ -204,8 +205,8 @@ shard_norms <- function(b, normalize) {
   known_of(b, paste("norms", normalize), compute())
 }
 
-# Codes and p of a part after iteration `it`; those of the last two are kept, because an interrupted
-# iteration is taken back.
+# Codes and p of a part after iteration `it`; those of the last two are kept, because an
+# interrupted iteration is undone.
 state_name <- function(args, i, it) paste(args$fit, i, it %% 2, sep = "-")
 state_file <- function(args, i, it) file.path(args$dir, paste0(state_name(args, i, it), ".rds"))
 
@@ -228,7 +229,7 @@ get_state <- function(args, i, it) {
 need_state <- function(args, i, it) {
   state <- get_state(args, i, it)
   if (is.null(state))
-    stop_fumi("The codes of part ", i, " are lost: `dir` must be the same place for all workers.",
+    stop_fumi("The codes of part ", i, " are lost: `dir` must be the same folder for all workers.",
               class = "worker", call = NULL)
   state
 }
@@ -284,7 +285,7 @@ shards_fit <- function(b, start, spec, report, call) {
   c(out, gather_codes(b, map_shards(b, shard_state, args, call), ncol(out$dictionary)))
 }
 
-# What parts have before the first pass, in their states: codes of a given start, weights and prior.
+# The states of parts before the first pass: codes of a given start, weights and prior.
 put_starts <- function(args, b, codes, spec) {
   if (is.null(codes) && is.null(spec$weight) && is.null(spec$prior)) return()
   for (i in seq_along(b$load)) {
@@ -364,8 +365,8 @@ shards_starts <- function(b, scale, spec, init, call) {
   lapply(starts, function(start) function() start()["dictionary"])
 }
 
-# Bags in the order of all parts that stand for them in a start: all instances, or a random sample.
-# `chosen` are their places among all.
+# Bags from which a start is made, in the order of all parts: all instances, or a random sample.
+# `chosen`: their indices among all.
 sample_shards <- function(b, call) {
   n <- length(b$bag)
   limit <- max(1000, lengths(b$at))
@@ -382,7 +383,7 @@ sample_shards <- function(b, call) {
   structure(some, chosen = chosen)
 }
 
-# As many of each label, or all of one and more of the other.
+# Equal numbers of both labels, or all of one and more of the other.
 draw_chosen <- function(b, limit) {
   n <- c(b$n_positive, length(b$bag) - b$n_positive)
   take <- pmin(n, limit %/% 2)
@@ -402,8 +403,8 @@ shard_scores <- function(b, i, args) {
   do.call(args$f, c(list(args$object, new$x), args$dots))[order(new$order)]
 }
 
-# Bags by the method's own function, in the order in which they first appear. Bags that lie in
-# several parts are put together here.
+# Scores of bags by the method's own function, in the order in which the bags first appear. Bags
+# that lie in several parts are put together here.
 score_bags_in_parts <- function(object, b, dots, call = rlang::caller_env()) {
   part <- integer(length(b$bag))
   for (i in seq_along(b$at)) part[b$at[[i]]] <- i

@@ -5,8 +5,8 @@
 #'
 #' @details
 #' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))},
-#' `"svm"` the same with the squared hinge, both by LiblineaR, with \eqn{y_i} the label of the bag
-#' and \eqn{c_i} balancing the classes. The defaults are ours. The score is \eqn{w'x + b}.
+#' `"svm"` the same with the squared hinge loss, both by LiblineaR, where \eqn{y_i} is the label of
+#' the bag and \eqn{c_i} balances the classes. The defaults are ours. The score is \eqn{w'x + b}.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
@@ -14,8 +14,8 @@
 #'   which takes an instances x features matrix and logical labels and returns a model, and
 #'   `score(model, x)`, which returns one number per instance.
 #' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.01 to 100.
-#' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. A classifier
-#'   of your own is kept in it, functions and all.
+#' @return A model of class `c("sil", "mil_model")`, for `predict()` and [mil_roc()]. It also keeps
+#'   a classifier of your own, with its functions.
 #' @references Ray, S. and Craven, M. (2005). Supervised versus multiple instance learning: an
 #'   empirical comparison. *International Conference on Machine Learning*.
 #' @examples
@@ -81,7 +81,7 @@ coef.sil <- function(object, ...) {
   validate_model(object)
   if (is.list(object$spec$classifier))
     stop_fumi(
-      "`object` must have a linear classifier for `coef()`: what an own one has learnt is its own.",
+      "`object` must have a linear classifier for `coef()`: this one is your own.",
       class = "no_meaning")
   stats::setNames(object$model$weights, object$features)
 }

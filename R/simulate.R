@@ -1,8 +1,8 @@
 #' Simulated bags
 #'
-#' Draws bags from the model that DL-FUMI assumes: every instance is a sparse mixture of
-#' background atoms plus noise; in a positive bag, a share of the instances also holds target
-#' atoms. With `image_dim`, atoms are smooth spots, so that they look like something.
+#' Draws bags from the model that DL-FUMI assumes: every instance is a sparse mixture of background
+#' atoms plus noise; in a positive bag, some of the instances also contain target atoms. With
+#' `image_dim`, atoms are smooth spots, which look like images.
 #'
 #' @param n_bags whole number >= 2, default 40: number of bags, half of them positive (rounded up).
 #' @param bag_size whole number >= 1, default 8: instances per bag.
@@ -10,12 +10,12 @@
 #'   `image_dim` is given.
 #' @param n_target,n_background whole numbers >= 1, default 1 and 4: numbers of atoms.
 #' @param witness_rate number in \[0, 1\], default 0.25: share of the instances of a positive bag
-#'   that hold a target; at least one does.
+#'   that contain a target (at least one does).
 #' @param noise number >= 0, default 0.1: standard deviation of the noise, relative to the norm of
 #'   an instance.
 #' @param image_dim `NULL` (default: no images), or two whole numbers: height and width, for images.
-#' @return [bags()] with `truth`, and the true atoms (features x atoms, target atoms first) in
-#'   the attribute `"dictionary"`.
+#' @return [bags()] with `truth`, and with the true atoms (features x atoms, target atoms first) as
+#'   attribute `"dictionary"`.
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 10, image_dim = c(8, 8))

@@ -1,6 +1,6 @@
 # Sparse features: a dgCMatrix of the package Matrix, d x N with one column per instance. Methods
-# whose work on instances is linear take it as it is; the others get a dense matrix, if that is
-# not too large.
+# that use instances only linearly take it as it is; the others get a dense matrix, if that is not
+# too large.
 
 is_sparse <- function(x) inherits(x, "dgCMatrix")
 
@@ -19,8 +19,8 @@ sparse_places <- function(x, which) {
   cbind(row = x@i + 1L, col = rep(seq_len(ncol(x)), diff(x@p)))[which, , drop = FALSE]
 }
 
-# Stops where dense columns would take more memory than the user allows. `what` says for what they
-# must be dense.
+# Stops if dense columns would take more memory than the user allows. `what` says what needs them
+# dense.
 check_dense <- function(n_features, n_instances, what, call) {
   size <- 8 * n_features * n_instances / 2^30
   limit <- check_number(getOption("fumi.max_dense", 1), "fumi.max_dense", above = 0, call = call)
@@ -54,8 +54,8 @@ scores_sparse <- function(object) {
 # Numbers that a matrix holds in memory.
 n_stored <- function(x) if (is_sparse(x)) 1.5 * length(x@x) else length(x)
 
-# One over the norm of each column, 0 for a column of zeros. Divided by the largest value first,
-# so that squares neither overflow nor vanish.
+# One over the norm of each column, 0 for a column of zeros. Columns are divided by their largest
+# value first, so that squares neither overflow nor vanish.
 sparse_unit_scale <- function(x) {
   column <- rep(seq_len(ncol(x)), diff(x@p))
   largest <- vapply(split(abs(x@x), factor(column, seq_len(ncol(x)))), max, 0, 0)

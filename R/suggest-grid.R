@@ -1,25 +1,28 @@
-#' A grid for `mil_tune()`, from the data
+#' Suggest a grid for `mil_tune()`
 #'
-#' At most twelve configurations of a method that are worth a try on these bags. Numbers without a
-#' natural unit come from the data: `beta` of [dlfumi()] from what background atoms leave of
-#' negative instances, `lambda` from the correlations of instances, widths of kernels from their
-#' distances; numbers of atoms and clusters are never more than the instances allow.
+#' Suggests at most twelve configurations of a method that are worth trying on these bags.
+#' Parameters without a natural unit are derived from the data: `beta` of [dlfumi()] from the
+#' residuals of negative instances, `lambda` from the correlations between instances, widths of
+#' kernels from distances between them. Numbers of atoms and clusters are limited by the number of
+#' instances.
 #'
-#' The first row is the default of the method, but for [dlfumi()]; the others go from simple to
+#' The first row is the default of the method, with fewer atoms where there are too few instances
+#' for it, except for [dlfumi()]; the others go from simple to
 #' complex, so that `rule = "one-se"` of [mil_tune()] keeps the first unless another configuration
-#' is clearly better. The grid is the same in every session: no random numbers are used.
+#' is clearly better. No random numbers are used, so the grid is reproducible.
 #'
-#' For [dlfumi()], half of the grid has noise of the background's shape and half has white noise,
-#' its default, because which of the two is better depends on the data more than any number does.
-#' The first half comes first: of equal means [mil_tune()] takes the first row, and where few
-#' positive bags cannot tell the two apart, noise of the background's shape is the safer choice.
+#' For [dlfumi()], half of the grid has `noise = "background"` and half has white noise, its
+#' default, because this choice matters more than any other parameter and depends on the data. The
+#' rows with `noise = "background"` come first: [mil_tune()] takes the first of several rows with
+#' equal means, and if there are too few positive bags to tell the two apart, this noise is the
+#' safer choice.
 #'
-#' @param x [bags()], or a list of them as in [mil_tune()]: then one grid for all.
+#' @param x [bags()], or a list of them as in [mil_tune()], which then get one common grid.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
 #'   name.
 #' @return A data frame with one configuration per row and one parameter per column, for the `grid`
-#'   of [mil_tune()]. `NA` leaves a parameter at the method's default.
-#' @seealso [mil_tune()], which takes this grid if it is given none
+#'   of [mil_tune()]. `NA` means the method's default.
+#' @seealso [mil_tune()], which uses this grid by default
 #' @examples
 #' set.seed(1)
 #' b <- sim_bags(n_bags = 12, bag_size = 4, n_features = 10)
@@ -42,8 +45,8 @@ grid_name <- function(fitter) {
   Find(own, names(grid_makers))
 }
 
-# The default grid less what the user fixed for all configurations: rows that say otherwise go, if
-# others are left, and the columns do.
+# The default grid without the parameters that the user fixed for all configurations: rows with
+# other values are dropped, if any others remain, and so are these columns.
 narrowed_grid <- function(grid, fixed) {
   for (name in intersect(names(grid), names(fixed))) {
     agrees <- vapply(grid[[name]], function(v) identical(v, fixed[[name]]), NA)
@@ -63,20 +66,28 @@ distinct_rows <- function(grid) {
 # ---- what the data say -----------------------------------------------------------------------
 
 # Of some hundred instances of norm 1, the median over `problems`: `distance`, their median squared
-# distance; and of negatives `correlation`, the median of the largest cosine with another, and
+# distance; and for negatives, `correlation`, the median of the largest cosine with another, and
 # `residual`, the median squared norm of what 15 directions of one half leave of the other half.
-# And the smallest counts.
+# Also the smallest counts.
 grid_scales <- function(problems) {
   each <- vapply(lapply(problems, sort_instances), function(b) {
     negative <- !in_positive(b)
     some <- unit_columns(sampled_columns(b, negative))
+    positive <- unit_columns(sampled_columns(b, !negative))
     c(distance = median_square(squared_distances(t(unit_columns(sampled_columns(b))))),
       correlation = usual_correlation(some), residual = usual_residual(some),
-      n_positive = sum(!negative), n_negative = sum(negative))
+      n_positive = n_distinct(positive, sum(!negative)),
+      n_negative = n_distinct(some, sum(negative)))
   }, numeric(5))
   counts <- startsWith(rownames(each), "n_")
   as.list(c(apply(each[!counts, , drop = FALSE], 1, stats::median),
             apply(each[counts, , drop = FALSE], 1, min)))
+}
+
+# The number of different instances among `n`, of which `x` is a sample.
+n_distinct <- function(x, n) {
+  distinct <- sum(!duplicated(t(x)))
+  if (distinct < ncol(x)) distinct else n
 }
 
 sampled_columns <- function(b, among = TRUE, size = 300) {
@@ -94,8 +105,8 @@ usual_residual <- function(x) {
   half <- seq_len(ncol(x)) %% 2 == 0
   if (sum(half) < 2) return(1)
   n <- min(15, sum(half) - 1, nrow(x) - 1)
-  direction <- svd(x[, half, drop = FALSE], nu = n, nv = 0)$u
   other <- x[, !half, drop = FALSE]
+  direction <- if (n) svd(x[, half, drop = FALSE], nu = n, nv = 0)$u else matrix(0, nrow(x), 0)
   max(stats::median(colSums((other - direction %*% crossprod(direction, other))^2)), 1e-6)
 }
 
@@ -112,7 +123,7 @@ grid_rows <- function(...) {
 # The default, then what is left of `grid` in its order.
 after_default <- function(default, grid) rbind(grid_rows(default), grid[names(default)])
 
-# A number of atoms that the instances of training folds surely allow.
+# A number of atoms that the instances of training folds certainly allow.
 at_most <- function(n, available) max(1, min(n, available %/% 2))
 
 # `beta` is three halvings of 1 - p for what 15 directions leave of a typical negative: p spreads
@@ -176,8 +187,9 @@ mmdl_grid <- function(s) {
 }
 
 dmil_grid <- function(s) {
-  after_default(list(n_atoms = 4, beta = 5, lambda = 0.05), expand.grid(
-    lambda = c(0.05, 0.005), beta = c(1, 5, 20), n_atoms = c(4, 12)))
+  n_atoms <- unique(c(at_most(4, s$n_positive), at_most(12, s$n_positive)))
+  after_default(list(n_atoms = n_atoms[1], beta = 5, lambda = 0.05), expand.grid(
+    lambda = c(0.05, 0.005), beta = c(1, 5, 20), n_atoms = n_atoms))
 }
 
 mi_ace_grid <- function(s) {

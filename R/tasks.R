@@ -1,5 +1,5 @@
-# Long work as a list of tasks: resumable, in parallel when there is a plan for it, each task
-# with a random stream of its own, so that neither order nor workers change a number.
+# Long computations as a list of tasks: resumable, in parallel if there are workers, each task with
+# its own random stream, so that results depend neither on the order nor on the workers.
 
 # The random stream `i` of `seed`, and of that the substream `j` (L'Ecuyer).
 task_stream <- function(seed, i, j = 0) {
@@ -12,7 +12,7 @@ task_stream <- function(seed, i, j = 0) {
   stream
 }
 
-# Evaluates `code` with its random numbers from a stream; those of the user go on as if nothing was.
+# Evaluates `code` with random numbers from a stream, and leaves the user's random state unchanged.
 with_stream <- function(stream, code) {
   old <- random_state()
   on.exit(restore_random(old))
@@ -29,9 +29,9 @@ restore_random <- function(state) assign(".Random.seed", state, globalenv())
 
 # f(task) for each of the list `tasks`, which have a `name` and a `method` each: the results as a
 # list, NULL for those that an interrupt left undone. `work` is what open_work() returned: in its
-# folder each result is kept in a file named after its task, and is not computed again. `f` goes to
-# workers with all that it encloses: who makes it forces its arguments, or the frames in which they
-# would be evaluated go along.
+# folder each result is kept in a file named after its task, and is not computed again. `f` is sent
+# to workers with its enclosing environment: its maker must force the arguments, or the frames in
+# which they would be evaluated are sent too.
 run_tasks <- function(tasks, f, work = open_work(), progress = FALSE, title = "tasks",
                       call = rlang::caller_env()) {
   if (!is.null(work$dir)) tasks <- lapply(tasks, identify_task, work)
@@ -102,7 +102,7 @@ start_job <- function(f, task, call) {
 # What a daemon sends: an error as it is, with its class.
 answer <- function(f, task) tryCatch(list(value = f(task)), error = identity)
 
-# Also when its worker is gone, which job_value() then reports. A task that no daemon is left for
+# Also TRUE if its worker is gone, which job_value() then reports; without any daemon left, a task
 # would wait for ever.
 is_over <- function(job) {
   if (inherits(job$work, "mirai")) return(!mirai::unresolved(job$work) || n_daemons() == 0)
@@ -123,7 +123,7 @@ from_worker <- function(task, call, code) {
     stop_gone(task, conditionMessage(e), call)), fumi_warning_max_iter = say_once)
 }
 
-# What every worker says once, this session says once.
+# Repeats a worker's once-per-session warning at most once in this session.
 say_once <- function(w) {
   warn_fumi(sub("\n.*", "", conditionMessage(w)), class = "max_iter", call = w$call,
             once = "fumi_max_iter")
@@ -137,9 +137,9 @@ stop_gone <- function(task, why, call) {
 # ---- on disk -----------------------------------------------------------------------------
 
 # A folder for results, made if it is not there. `parts` is a named list of what decides every
-# result in it, such as the data; their hashes and the version are its identity. `drawn` are random
-# numbers that the tasks start from, such as folds and a seed: a folder that holds results of the
-# same work gives back those that they were made with.
+# result in it, such as the data; their hashes and the version are its identity. `drawn`: random
+# values that the tasks start from, such as folds and a seed; a folder with results of the same
+# work returns those with which they were made.
 open_work <- function(dir = NULL, parts = list(), drawn = NULL, call = rlang::caller_env()) {
   if (is.null(dir)) return(list(dir = NULL, drawn = drawn))
   if (!rlang::is_string(dir))
@@ -161,22 +161,26 @@ identify_task <- function(task, work) {
   task
 }
 
-# Names what differs: parts of one identity that the other lacks, or has with another hash.
+# Names what differs: parts that one identity lacks, or that have different hashes.
 check_same_work <- function(kept, now, file, call) {
   parts <- union(names(now), names(kept))
   differ <- parts[is.na(kept[parts]) | is.na(now[parts]) | kept[parts] != now[parts]]
   if (is.null(kept)) differ <- "version"
   if (length(differ))
     stop_fumi("`dir` must be empty or hold results of the same work, but ", basename(file),
-              " was made with another ",
-              paste(sub("data", "data set", differ), collapse = ", another "),
-              ": take another folder.", class = "dir", call = call)
+              " was made with ",
+              paste(ifelse(differ %in% names(part_words), part_words[differ],
+                           paste("another", differ)), collapse = ", "),
+              ": use another folder.", class = "dir", call = call)
 }
+
+part_words <- c(data = "other data", folds = "other folds",
+                method = "another method or other parameters")
 
 task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name),
                                                        ".rds"))
 
-# What a file holds, or NULL if it is torn.
+# The content of a file, or NULL if it is incomplete.
 read_task <- function(file) tryCatch(readRDS(file), error = function(e) NULL)
 
 finished_task <- function(task, dir, call) {
@@ -193,7 +197,7 @@ keep_task <- function(task, result, work) {
                task_file(task, work$dir))
 }
 
-# Written beside its place and then moved there, so that a file is whole or not there.
+# Writes to a temporary file and renames it, so that a file is either complete or absent.
 save_whole <- function(object, file, ...) {
   saveRDS(object, part <- paste0(file, ".part", Sys.getpid()), ...)
   file.rename(part, file)
@@ -201,9 +205,9 @@ save_whole <- function(object, file, ...) {
 
 # ---- what makes work the same -------------------------------------------------------------
 
-# A hash of any value that is the same in another session. A function counts by its code and by the
-# values that it refers to outside of itself, not by where its code was written or whether it is
-# compiled; one of a package by its name.
+# A hash of any value that is the same in another session. A function is hashed by its code and by
+# the outside values that it refers to, not by where its code was written or whether it is
+# compiled; a package's function by its name.
 fingerprint <- function(x) {
   # version 2 knows no compact forms of vectors
   bytes <- serialize(portable(x, list()), NULL, xdr = FALSE, version = 2)
@@ -211,8 +215,7 @@ fingerprint <- function(x) {
   rlang::hash(bytes[-seq_len(14)])
 }
 
-# The same value without functions and environments. `seen` are the environments that it is inside
-# of.
+# The same value without functions and environments. `seen`: the environments that enclose it.
 portable <- function(x, seen) {
   if (is.function(x)) return(portable_function(x, seen))
   if (is.environment(x)) return(portable_environment(x, seen))

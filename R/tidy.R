@@ -1,4 +1,4 @@
-# A fitted model, an ROC curve and a cross-validation as plain tables.
+# Fitted models, ROC curves and cross-validations as tables.
 
 #' @importFrom generics tidy
 #' @export
@@ -14,10 +14,10 @@ generics::augment
 
 #' Models as tables
 #'
-#' `tidy()` gives what a model has learnt as a long table, `glance()` one row that describes it,
-#' `augment()` the instances with what the model says of each.
+#' `tidy()` returns what a model has learnt as a long table, `glance()` a one-row summary of the
+#' model, and `augment()` the instances with their predictions.
 #'
-#' There is no `logLik()`: the objectives of these methods are no likelihoods.
+#' There is no `logLik()`, because the objectives of these methods are not likelihoods.
 #'
 #' @param x a fitted model; for `tidy()` and `glance()` also what [mil_roc()] or [mil_tune()]
 #'   returned.
@@ -26,10 +26,10 @@ generics::augment
 #'   fit.
 #' @param new_data instances, as in [predict.mil_model()].
 #' @param bag,threshold as in [predict.mil_model()].
-#' @param ... nothing: an unknown argument is an error.
+#' @param ... must be empty: an unknown argument is an error.
 #' @return A tibble where the package tibble is installed, otherwise a data frame.
 #'   \item{`tidy()`, `"atoms"`}{`atom`, `role` (`"target"`, `"background"`, or what the method has
-#'     instead), `feature`, `value`; for MILES the training instances that it kept, with their role
+#'     instead), `feature`, `value`; for MILES the selected training instances, with a role given
 #'     by the sign of their weight}
 #'   \item{`tidy()`, `"params"`}{`parameter`, `value` (as text)}
 #'   \item{`tidy()` of a curve}{`threshold`, `fpr`, `tpr`}
@@ -37,11 +37,11 @@ generics::augment
 #'   \item{`glance()`}{for a model `method`, `n_bags`, `n_positive`, `n_instances`, `n_features`,
 #'     `n_target` and `n_background` (atoms), `n_start`, `n_iter`, `stop_reason`, `objective` (the
 #'     last), `sparsity` (share of codes that are 0), `dead_atoms` (ever found unused) and
-#'     `threshold`, `NA` where a method has no such thing}
-#'   \item{`augment()`}{the instances with `.bag` and `.instance` first, `.score`, `.pred_class`
-#'     and the probability of each class, `.pred_<class>`, after the features, and where the method
-#'     has codes of atoms `.atom`, the target atom that the instance uses most (`NA` if none), and
-#'     `.resid`, the norm of what the atoms leave of it}
+#'     `threshold`; `NA` if something does not apply to the method}
+#'   \item{`augment()`}{`.bag` and `.instance`, the instances, then `.score`, `.pred_class` and the
+#'     probability of each class, `.pred_<class>`; if the method has codes on atoms, also `.atom`,
+#'     the target atom that the instance uses most (`NA` if none), and `.resid`, the norm of the
+#'     residual of its reconstruction}
 #' @name tidy.mil_model
 #' @examples
 #' set.seed(1)
@@ -102,7 +102,7 @@ tidy_trace <- function(x, call = rlang::caller_env(2)) {
   loss_path(x)
 }
 
-# A parameter that was left to its default is taken from the fit.
+# A parameter that was left at its default is read from the fit.
 tidy_params <- function(x) {
   spec <- x$spec
   spec <- c(spec[names(spec) != "control"], spec$control)
@@ -189,10 +189,12 @@ augment.mil_model <- function(x, new_data, ..., bag = NULL, threshold = NULL) {
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
   said <- predict(x, new_data, bag = bag)
-  prob <- predict(x, new_data, "prob", bag = bag)
+  prob <- tryCatch(predict(x, new_data, "prob", bag = bag),
+                   fumi_error_no_probability = function(e) NULL)
   said <- cbind(said, predict(x, new_data, "class", bag = bag,
-                              threshold = threshold)[".pred_class"],
-                prob[setdiff(names(prob), names(said))])
+                              threshold = threshold)[".pred_class"])
+  added <- setdiff(names(prob), names(said))
+  said[added] <- prob[added]
   new <- forge(x, new_data, bag)
   if (rebuilds(x)) said <- cbind(said, pad_omitted(used_atoms(x, new), new))
   out <- if (is.data.frame(new_data)) new_data else
@@ -243,12 +245,12 @@ weight_quantiles <- function(object) {
   if (!is.null(p)) stats::quantile(p[which(p > 0)])
 }
 
-# Of each signature or vector of weights, the features with the largest values; not for atoms, of
-# which there are many, nor for pixels.
+# The features with the largest values of each of at most four signatures or vectors of weights;
+# not for atoms with codes, nor for pixels.
 strongest_features <- function(object, n = 5) {
   if (!is.null(object$codes) || !is.null(object$image_dim)) return(NULL)
   long <- tryCatch(as.data.frame(tidy(object)), fumi_error_no_meaning = function(e) NULL)
-  if (is.null(long) || length(unique(long$atom)) > 10) return(NULL)
+  if (is.null(long) || length(unique(long$atom)) > 4) return(NULL)
   parts <- lapply(split(long, factor(long$atom, unique(long$atom))), function(one)
     utils::head(one[order(-abs(one$value)), c("atom", "feature", "value")], n))
   do.call(rbind, c(parts, make.row.names = FALSE))
@@ -266,8 +268,8 @@ print.summary.mil_model <- function(x, digits = 3, ...) {
     cat("\nWeight of the E-step (1: a target), instances of positive bags:\n")
     print(x$weight, digits = digits)
   }
-  table_of(paste0("Atoms (share of instances that use it, share of the codes' energy",
-                  if (!is.null(x$atoms$unused)) ", times found unused", ")"), x$atoms)
+  table_of(paste0("Atoms (share of instances using it, share of the codes' energy",
+                  if (!is.null(x$atoms$unused)) ", times unused", ")"), x$atoms)
   table_of("Features with the largest values", x$features)
   invisible(x)
 }

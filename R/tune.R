@@ -1,65 +1,66 @@
 #' Choose parameters by cross-validation over whole bags
 #'
 #' `mil_tune()` fits a method with every configuration of a grid to all folds of bags but one,
-#' scores the bags that were left out, and chooses the configuration with the best mean. `mil_cv()`
-#' does so for one configuration.
+#' scores the bags that were left out, and chooses the configuration with the best mean over folds.
+#' `mil_cv()` does this for a single configuration.
 #'
 #' @section Levels:
-#' `"bag"` compares the scores of held-out bags. `"instance"` compares those of instances with their
-#' `truth`, which the bags must hold. `"witness"` needs no truth: it compares the largest score of
-#' each positive bag with the largest of as many instances drawn from all negative bags, none of
-#' which is a target. The AUC is the probability that the positive bag's is larger, computed
-#' exactly over all such draws. So the scores of a method that has learnt nothing give 0.5 (and a
-#' `tpr` equal to `fpr`) whatever the sizes of the bags are, where `"bag"` depends on them: the
-#' largest of fifty scores is easily above the largest of four.
+#' `"bag"` compares the scores of held-out bags. `"instance"` compares the scores of instances with
+#' their `truth`, which the bags must contain. `"witness"` needs no truth: it compares the largest
+#' score of each positive bag with the largest score of the same number of instances drawn from all
+#' negative bags, none of which is a target. The AUC is the probability that the positive bag has
+#' the larger one, computed exactly over all such draws. So a method that has learned nothing gets
+#' 0.5 whatever the sizes of the bags, and a `tpr` near `fpr` (a little above it where a fold has
+#' few negative bags, as on any ROC curve of few scores). The level `"bag"`, in contrast, depends on
+#' the sizes: the largest of fifty scores tends to exceed the largest of four.
 #'
-#' `"witness-0.1"` is the level `"witness"` of version 0.1.0, for results that were made with it:
-#' it compares the largest score of each positive bag with the score of every single instance of
-#' the negative bags. It has no level of chance: scores that are pure noise give 0.86 with bags of
+#' `"witness-0.1"` is the level `"witness"` of version 0.1.0, kept for results that were made with
+#' it: it compares the largest score of each positive bag with the score of every single instance
+#' of the negative bags. Its chance level is not 0.5: scores of pure noise give 0.86 with bags of
 #' six.
 #'
 #' @section Resuming:
-#' With `dir`, each fit is kept in a file as soon as it is done, and the same call goes on where it
-#' was stopped, in another session, too. The random numbers that it started from are kept with the
-#' results, so no [set.seed()] is needed for that. Results of other data, another method or other
-#' parameters, another measure, other folds or another version of the package are refused with an
-#' error that says what differs. A function is compared by its code and by the values that it uses,
-#' a function of a package by its name and the package's version.
+#' With `dir`, each result is saved as soon as it is available, and the same call continues where
+#' it was stopped, also in another session. The random numbers that it started from are stored with
+#' the results, so [set.seed()] is not needed for that. A folder with results of other data,
+#' another method, other parameters, another measure, other folds or another version of the package
+#' is refused with an error that says what differs. Functions are compared by their code and the
+#' values that they use, functions of packages by their name and the version of the package.
 #'
-#' @param x [bags()], or a named list of them (as in [one_vs_rest()]): then one configuration is
-#'   chosen for all, by the mean over them.
-#' @param fitter the method, such as [dlfumi()], or a function of your own: its first argument is
-#'   the bags, and it need not have an argument `progress`.
-#' @param grid a data frame with one configuration per row and one parameter per column; entries
-#'   that are `NA` are left at the method's default. By default what [suggest_grid()] makes of the
-#'   data: at most twelve configurations. Parameters that are given in `...` are not varied.
+#' @param x [bags()], or a named list of them (as in [one_vs_rest()]), for which one common
+#'   configuration is chosen by the mean over them.
+#' @param fitter the method, such as [dlfumi()] (default), or a function of your own whose first
+#'   argument is the bags.
+#' @param grid a data frame with one configuration per row and one parameter per column; `NA` means
+#'   the method's default. Default: the configurations of [suggest_grid()], at most twelve.
+#'   Parameters given in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
-#'   of each bag. For a list of bags, a list of such vectors is taken too.
-#' @param group `NULL` (default: none), or bags that must stay together, such as those of one person
-#'   or scene: see [bag_folds()]. For a list of bags, a list of such vectors.
+#'   of each bag. For a list of bags, it may also be a list of such vectors.
+#' @param group `NULL` (default: none), or one value per bag, such as its person or scene, to keep
+#'   such bags in one fold, see [bag_folds()]. For a list of bags, a list of such vectors.
 #' @param metric `"auc"` (default), the area under the ROC curve; `"tpr"`, the true positive rate
-#'   at `fpr`; or `"accuracy"` of the classes that the fit assigns (not for `"witness"`).
-#' @param level of what `metric` is taken: `"bag"` (default), `"witness"`, `"instance"` or
+#'   at `fpr`; or `"accuracy"` of the predicted classes (not for `"witness"`).
+#' @param level what `metric` measures: `"bag"` (default), `"witness"`, `"instance"` or
 #'   `"witness-0.1"`; see below.
 #' @param fpr number in \[0, 1\], default 0.1: the false positive rate for `"tpr"`.
 #' @param rule `"best"` (default): the best mean; `"one-se"`: the first configuration of the grid
-#'   whose mean is within one standard error of the best, so that a grid sorted from simple to
-#'   complex gives the simplest.
-#' @param refit `TRUE` (default) or `FALSE`: fit the chosen configuration to all bags?
-#' @param dir `NULL` (default: nothing is kept), or a folder in which results are kept: a run that
-#'   was stopped goes on where it was, see below.
-#' @param progress `TRUE` or `FALSE`: show a progress bar? By default in interactive sessions.
+#'   whose mean is within one standard error of the best, which is the simplest one if the grid is
+#'   sorted from simple to complex.
+#' @param refit `TRUE` (default) or `FALSE`: whether to fit the chosen configuration to all bags.
+#' @param dir `NULL` (default: nothing is kept), or a folder for results, from which a run that was
+#'   stopped continues, see below.
+#' @param progress `TRUE` or `FALSE`: whether to show a progress bar; by default in interactive
+#'   sessions.
 #' @return `mil_tune()`: a list of class `mil_tune`:
-#'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (fits that stopped
-#'     with an error)}
+#'   \item{results}{the grid with columns `mean`, `se` (over folds) and `failed` (number of fits
+#'     that stopped with an error)}
 #'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds,
 #'     `error` and `warning`}
-#'   \item{best}{the row chosen; `parameters`, a list, for `do.call()`}
-#'   \item{fit}{the refit, or `NULL`}
-#'   `mil_cv()`: a data frame with one row per fold. Every fit draws from a random stream of its
-#'   own, made from the seed, and so does the refit: the number of workers (daemons of mirai, or of
-#'   a plan of the package future) changes nothing.
+#'   \item{best}{the chosen row; and `parameters`, a list, for `do.call()`}
+#'   \item{fit}{the refit, or `NULL`} `mil_cv()`: a data frame with one row per fold. Every fit,
+#'   also the refit, has its own random stream derived from the seed, so results do not depend on
+#'   the number of workers (daemons of mirai, or workers of a plan of the package future).
 #' @seealso [bag_folds()]
 #' @examples
 #' set.seed(1)
@@ -167,8 +168,8 @@ check_apart <- function(folds, group, call) {
   torn <- unique(group)[vapply(unique(group), function(g) length(unique(folds[group == g])) > 1,
                                NA)]
   if (length(torn))
-    stop_fumi("`folds` must have each `group` in one fold, but ", enumerate(torn), " is in more.",
-              call = call)
+    stop_fumi("`folds` must keep each `group` in one fold, but ", enumerate(torn),
+              " is in several.", call = call)
   folds
 }
 
@@ -211,8 +212,8 @@ fold_runner <- function(measure) {
   function(task) one_fold(task, measure)
 }
 
-# Fits to all bags outside the fold, and measures on those in it. All configurations meet the
-# same random numbers.
+# Fits to all bags outside the fold, and measures on those in it, with the same random numbers for
+# all configurations.
 one_fold <- function(task, measure) {
   b <- task$data
   out <- task$folds == task$fold
@@ -229,7 +230,7 @@ one_fold <- function(task, measure) {
              error = heard$value$error, warning = paste(unique(heard$warnings), collapse = "\n"))
 }
 
-# The value of `code`, and in a few words the warnings on the way, which go no further.
+# The value of `code`, and a short form of its warnings, which are not passed on.
 with_warnings_heard <- function(code) {
   rlang::local_options(rlib_warning_verbosity = "verbose")
   warnings <- character()
@@ -240,8 +241,8 @@ with_warnings_heard <- function(code) {
   list(value = value, warnings = warnings)
 }
 
-# Numbers differ from fold to fold, so a warning of ours goes by what it is about. Whether a fit
-# settled matters for the refit, which says so itself.
+# The numbers in warnings differ between folds, so our warnings are grouped by what they are about.
+# Whether a fit settled matters only for the refit, which warns itself.
 warning_words <- function(w) {
   if (inherits(w, "fumi_warning_max_iter")) return()
   words <- c(lambda = "every code is 0", beta = "every weight of the E-step is 0 or 1",
@@ -262,7 +263,7 @@ warn_gathered <- function(tried, labels, call = rlang::caller_env()) {
   warn_fumi(paste(lines, collapse = "\n"), class = "folds", call = call)
 }
 
-# Configurations with the same number of warnings share a line if they are many.
+# If many configurations have the same number of warnings, they share a line.
 warning_lines <- function(what, count, n_folds, labels, n_configurations) {
   hit <- count > 0
   if (sum(hit) > 3)
@@ -285,7 +286,7 @@ configuration_labels <- function(grid) {
     if (all(is.na(part))) "defaults" else paste(part[!is.na(part)], collapse = ", ")))
 }
 
-# A parameter as text, NA where the method's default holds.
+# A parameter as text, NA for the method's default.
 value_words <- function(v) {
   if (is.atomic(v) && anyNA(v)) return(NA_character_)
   if (is.list(v)) return(paste(names(v), vapply(v, value_words, ""), collapse = " "))
@@ -319,7 +320,7 @@ witness_metric <- function(best, size, negative, measure) {
 }
 
 # The probability that `size` draws from `n` values are all among the `few` smallest: draws without
-# repetition, or with it where a bag has more instances than there are values.
+# replacement, or with it if a bag has more instances than there are values.
 chance_of_best <- function(few, size, n) {
   ifelse(size <= n, exp(lchoose(few, size) - lchoose(n, size)), (few / n)^size)
 }
@@ -335,7 +336,7 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
   by_fold <- split(tried, tried$configuration)
   mean_of <- vapply(by_fold, function(d) mean(d$metric), 0)
   if (all(is.na(mean_of)))
-    stop_fumi("At least one configuration of `grid` must run, but all fail: ",
+    stop_fumi("At least one configuration of `grid` must run, but all failed: ",
               tried$error[!is.na(tried$error)][1], class = "fit", call = call)
   se <- vapply(by_fold, function(d) stats::sd(d$metric) / sqrt(nrow(d)), 0)
   results <- data.frame(grid, mean = mean_of, se = se,
@@ -352,8 +353,9 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
   n_folds <- nrow(x$folds) / nrow(x$results)
-  cat("Cross-validation of ", nrow(x$results), " configurations, ", n_folds, " folds, by ",
-      m$level, "-level ", m$metric, if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
+  cat(pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
+      ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
+      if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
   if (any(!is.na(unlist(grid[1, same]))))
@@ -367,7 +369,7 @@ print.mil_tune <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-# A table if it fits; otherwise one line per configuration, in words.
+# A table if it fits the width; otherwise one entry per configuration.
 print_configurations <- function(grid, measured) {
   cells <- lapply(grid, function(column) {
     value <- vapply(column, value_words, "", USE.NAMES = FALSE)

@@ -1,5 +1,5 @@
-# What a fitted model must hold before it is used: its numbers go to C. A rule takes a value and
-# returns NULL where it is right, else the words for what it must be.
+# Checks that a fitted model must pass before use, because its numbers are passed to C. A rule
+# takes a value and returns NULL if it is valid, else a description of what it must be.
 
 # Checks class, fields, dimensions, types and finiteness, in time that does not grow with the
 # training data; returns the model. `name` is what the user calls it.
@@ -84,7 +84,7 @@ a_matrix <- function(rows, columns = NULL, least = 1, finite = TRUE) function(x)
             if (!is.null(columns)) c("and", columns, "columns")),
           collapse = " ")
 
-# What was minimised, by iteration.
+# The objective by iteration.
 a_path <- function(x)
   if (!is.data.frame(x) || !"objective" %in% names(x) ||
       !all(vapply(x, is.numeric, NA) & lengths(x) == nrow(x)))
@@ -184,8 +184,8 @@ dd_rules <- function(m, d) list(
   objective = a_number, `spec$scale_type` = one_of(dd_scale_types),
   stop_reason = one_of(names(stop_words)))
 
-# A method joins by an entry: m is the model as a plain list, d its number of features. Later rules
-# may rely on those before them.
+# One entry per method: m is the model as a plain list, d its number of features. Later rules may
+# rely on earlier ones.
 model_rules <- list(
   dlfumi = function(m, d) c(
     dictionary_rules(m, d),

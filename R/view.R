@@ -1,44 +1,44 @@
-# A fit and bags as one page to look through: the template of the package with the data in it, as
-# JSON.
+# A fit and its bags as one HTML page: the template of the package with the data in it, as JSON.
 
-#' Look through bags in a browser
+#' Explore bags in a browser
 #'
-#' Writes one HTML file that needs no server and no network: a list of bags; the instances of a bag
-#' as pictures, or as curves if they are no images; what the atoms rebuild of an instance, with the
-#' target atoms and without them, as [mil_explain()] has it; the atoms, signatures or weights of
-#' the fit; the scores of bags by label; and the ROC curve of bags, and of instances if their truth
-#' is known. The page follows the light or dark mode of the browser, fits a phone, and can be used
-#' by keyboard: arrow keys walk through the bags and instances.
+#' Writes a single HTML file that needs no server and no network. It shows a list of bags; the
+#' instances of a bag as pictures, or as curves if they are not images; the reconstruction of an
+#' instance with and without the target atoms, as in [mil_explain()]; the atoms, signatures or
+#' weights of the fit; the scores of bags by label; and the ROC curve of bags, and of instances if
+#' their truth is known. The page follows the light or dark mode of the browser, fits a phone, and
+#' can be used with the keyboard: arrow keys move through bags and instances.
 #'
-#' **Threshold.** Move it by the slider, by its field, or by a click on the ROC curve or on the plot
-#' of the scores: hits, misses and false alarms are counted anew, and a click on one of these counts
-#' lists only such bags. Bags and instances are called positive by their score, as
-#' [predict.mil_model()] does. Where the score of a bag is the highest score of its instances, one
-#' threshold is for both; where a method has a function of bags, as [miles()], bags and instances
-#' have a threshold each, and the slider moves that of the level chosen.
+#' **Threshold.** Set it with the slider, in its field, or by a click on the ROC curve or the plot
+#' of the scores: hits, misses and false alarms are counted again, and a click on one of these
+#' counts lists only such bags. Bags and instances are positive if their score is above the
+#' threshold, as in [predict.mil_model()]. If the score of a bag is the highest score of its
+#' instances, one threshold serves both; if the method scores bags in its own way, like [miles()],
+#' bags and instances have separate thresholds, and the slider moves that of the chosen level.
 #'
-#' **Instances** are sorted by score, the highest first. With `p`, the probability of a target, as
-#' `predict(type = "prob")` gives it, if the fit has been calibrated for it.
+#' **Instances** are sorted by score, the highest first, and show `p`, the probability of a target
+#' from `predict(type = "prob")`, if the fit has been calibrated for it.
 #'
-#' **Values** are kept for display only: a picture in 256 steps from its lowest value (black) to its
-#' highest (white). An instance and what is rebuilt of it share one grey range, so that they
-#' compare; curves of a bag share their axis, which bears the names of the features.
+#' **Values** are stored for display only: a picture in 256 steps from its lowest value (black) to
+#' its highest (white). An instance and its reconstructions share one grey range, so that they can
+#' be compared; curves of a bag share their axis, which shows the names of the features.
 #'
-#' **Address.** What you chose is written to the address of the page, so that a link or a bookmark
-#' opens the page there: `page.html#bag=a&threshold=0.5&filter=miss`. `bag` is an id, `threshold` a
-#' number, `cut` the threshold of instances where they have their own, `find` a part of an id, and
+#' **Address.** Your choices are written to the address of the page, so that a link or bookmark
+#' restores them: `page.html#bag=a&threshold=0.5&filter=miss`. `bag` is an id, `threshold` a
+#' number, `cut` the threshold of instances if they have their own, `find` part of an id, and
 #' `filter` one or more of `hit`, `miss`, `alarm` and `rejection`, separated by commas.
 #'
 #' @param fit a fitted model of any method.
 #' @param bags [bags()]: those of the fit, or new ones with the same features.
-#' @param file string, default a temporary file: the name of the file to write; one that is there is
+#' @param file string, default a temporary file: the name of the file to write; an existing file is
 #'   replaced, as by [mil_save()].
-#' @param ... nothing: an unknown argument is an error.
+#' @param ... must be empty: an unknown argument is an error.
 #' @param title string, the title of the page. `NULL` (default): one that names the method.
-#' @param max_instances whole number >= 1: how many instances of a bag to show, those with the
+#' @param max_instances whole number >= 1: number of instances to show per bag, those with the
 #'   highest scores; all are counted, and the page says how many it leaves out. `NULL` (default):
-#'   50, or fewer, so that the page stays near 35 MB.
-#' @param open `TRUE` or `FALSE`: open the page in the browser? By default in interactive sessions.
+#'   50, or fewer to keep the page below about 35 MB.
+#' @param open `TRUE` or `FALSE`: whether to open the page in the browser; by default in
+#'   interactive sessions.
 #' @return The name of the file, invisibly. The package jsonlite must be installed.
 #' @examplesIf requireNamespace("jsonlite", quietly = TRUE)
 #' set.seed(1)
@@ -140,15 +140,15 @@ view_atoms <- function(fit) {
              values = vapply(one, function(k) base64(coded$steps[, k]), ""))
 }
 
-# What is shown of an instance, see `rebuilt()`.
+# The pictures or curves shown for an instance, see `rebuilt()`.
 view_parts <- function(fit) {
   c("Instance", if (rebuilds(fit)) "Reconstruction",
     if (inherits(fit, c("dlfumi", "e_fumi"))) "Without target atoms")
 }
 
 # The values of the instances that each bag shows, columns `shown[[k]]` of x, and of what is
-# rebuilt of them; one row per bag. Some thousand instances at a time, so that a long list of bags
-# takes little memory.
+# rebuilt of them; one row per bag. A few thousand instances at a time, so that many bags take
+# little memory.
 view_values <- function(fit, x, shown) {
   some_bags <- function(some) {
     columns <- x[, unlist(some), drop = FALSE]
@@ -164,8 +164,8 @@ view_values <- function(fit, x, shown) {
   do.call(rbind, unname(lapply(blocks, some_bags)))
 }
 
-# What the atoms rebuild of the columns of x, on their scale; where there are target and background
-# atoms, also what is left of that without the former.
+# The reconstructions of the columns of x by the atoms, on their scale; with target and background
+# atoms, also the reconstructions without the target atoms.
 rebuilt <- function(fit, x) {
   if (!rebuilds(fit)) return(list())
   scale <- instance_scale(x, fit$normalize)

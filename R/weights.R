@@ -1,7 +1,7 @@
-# What a user knows of bags and of single instances beside the labels.
+# What a user knows about bags and single instances besides the labels.
 
-# One weight per bag in the order of `b$ids`, named by them; NULL as given. Names of other bags do
-# no harm, so that the weights of all bags serve for some of them.
+# One weight per bag in the order of `b$ids`, named by them; NULL as given. Names of other bags are
+# ignored, so that the weights of all bags can be used for some of them.
 check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
   if (is.null(weights)) return(NULL)
   n <- length(b$ids)
@@ -25,14 +25,16 @@ check_bag_weights <- function(weights, b, call = rlang::caller_env()) {
 }
 
 # Weights as copies: a bag of weight w is n = w / unit copies of itself, each of weight `unit`. For
-# methods whose solvers take no cost for each instance. Without weights each bag is there once.
+# methods whose solvers take no weights of instances. Without weights there is one copy of each
+# bag.
 bag_copies <- function(weights, b, call = rlang::caller_env()) {
   if (is.null(weights)) return(list(n = rep(1, length(b$ids)), unit = 1))
   ratio <- unname(weights[b$ids]) / min(weights[b$ids])
   parts <- Filter(function(q) all(abs(q * ratio - round(q * ratio)) <= 1e-7 * q * ratio), 1:100)
   if (!length(parts))
-    stop_fumi("`bag_weights` must be whole multiples of a common unit for this method, such as 1, 2 and 3 or 0.5 and ",
-              "1.25, because it counts a bag of weight 2 twice: round them, say to `round(bag_weights, 1)`.", call = call)
+    stop_fumi("`bag_weights` must be whole multiples of a common unit for this method, such as 1, ",
+              "2 and 3 or 0.5 and 1.25, because it counts a bag of weight 2 twice: round them, ",
+              "say with `round(bag_weights, 1)`.", call = call)
   n <- round(parts[1] * ratio)
   check_memory(8 * nrow(b$x) * sum(n[b$bag]), call)
   list(n = n, unit = min(weights[b$ids]) / parts[1])
@@ -45,7 +47,7 @@ with_copies <- function(x, times) {
   if (length(dim(x))) x[row, , drop = FALSE] else x[row]
 }
 
-# Bags with `n` copies of each, the copies of an instance side by side.
+# Bags with `n` copies of each; the copies of an instance are adjacent.
 repeat_bags <- function(b, n) {
   if (all(n == 1)) return(b)
   times <- n[b$bag]

@@ -1,38 +1,39 @@
 # Bags from signals: a recording is a bag, its windows are the instances.
 
-#' Bags of windows of signals
+#' Bags from windows of signals
 #'
 #' Cuts signals (sound, acceleration, EEG, prices) into windows of equal length: each recording
-#' becomes a bag and each of its windows an instance. It is for data where a label is known for a
-#' recording, such as "somewhere in it an alarm went off", and not when.
+#' becomes a bag and each of its windows an instance. Use it when a label is known for a whole
+#' recording, such as "an alarm went off somewhere in it", but not the time.
 #'
 #' Window k of a recording holds its points `1 + (k - 1) * step` to `(k - 1) * step + window`.
-#' Points at the end that fill no window are left out. A target should fit into a window; with a
-#' `step` of half a window or less, some window holds it whole wherever it lies.
+#' Points at the end that do not fill a window are left out. A target should fit into a window;
+#' with a `step` of half a window, some window contains all of a target that is no longer than half
+#' a window.
 #'
 #' @param x the signals: a list with one recording per element; or a vector, matrix or data frame
 #'   of all recordings, one row per point in time and one column per channel, with `recording`
 #'   saying which rows belong together. Recordings may be vectors, matrices, data frames or `ts`,
-#'   and of different lengths.
+#'   and may differ in length.
 #' @param window whole number >= 1: length of a window, in points.
-#' @param step whole number >= 1, default `window`: points from the start of a window to that of the
-#'   next one. The default makes windows that do not overlap; try `window / 2` for events of unknown
-#'   place.
+#' @param step whole number >= 1, default `window`: points from the start of a window to that of
+#'   the next one. By default windows do not overlap; try `window / 2` if a target may start
+#'   anywhere.
 #' @param label `NULL` (default: none, for new data), or the labels, one per recording (in the order
 #'   in which recordings first appear, or named by them) or, with `recording`, one per point or the
 #'   name of a column of a data frame. See [bags()].
 #' @param recording `NULL` (default: all points are one recording), or the recording of each point:
 #'   a vector, or for a data frame the name of a column. For a list, its names are the ids.
 #' @param features `NULL` (default: the values themselves, channel by channel), or a function that
-#'   makes the features of a window: it gets the window, a matrix with one row per point and one
-#'   column per channel, and returns as many numbers for each.
+#'   computes the features of a window: its argument is a matrix with one row per point and one
+#'   column per channel, and it returns the same number of features for every window.
 #' @param positive,na.action as in [bags()].
-#' @param truth `NULL` (default: not known), or `TRUE` for each point in time that is part of a
-#'   target, in the shape of a channel of `x`. A window that holds such a point is a target. It is
-#'   kept for evaluation only.
-#' @param ... nothing: an unknown argument is an error.
-#' @return With `label`: [bags()], windows in the order of time. Without: a list with one matrix per
-#'   recording, one row per window, as `predict()` takes it for new data.
+#' @param truth `NULL` (default: the column `truth` of `x`, if there is one), or one logical per
+#'   point in time, in the shape of a channel of `x`: whether the point is part of a target. A
+#'   window with such a point is a target. It is used for evaluation only.
+#' @param ... must be empty: an unknown argument is an error.
+#' @return With `label`: [bags()], with windows in the order of time. Without: a list with one
+#'   matrix per recording, one row per window, as `predict()` takes it for new data.
 #' @seealso `vignette("own-data")`, which uses it on stock markets.
 #' @examples
 #' # Eight recordings of noise; four of them hold a short wave somewhere.
@@ -46,15 +47,12 @@
 #' b <- windows_to_bags(signals, window = 20, step = 5, label = rep(c(1, 0), each = 4))
 #' b
 #'
-#' # Features that do not depend on where in its window the wave begins: the spectrum
-#' spectrum <- function(w) Mod(fft(w[, 1]))[2:11]
-#' b <- windows_to_bags(signals, 20, 10, rep(c(1, 0), each = 4), features = spectrum)
-#' fit <- dlfumi(b, n_target = 1, n_background = 3)
-#' plot(fit)
+#' # Features that do not depend on where the wave begins in its window: the spectrum spectrum <-
+#' function(w) Mod(fft(w[, 1]))[2:11] b <- windows_to_bags(signals, 20, 10, rep(c(1, 0), each = 4),
+#' features = spectrum) fit <- dlfumi(b, n_target = 1, n_background = 3) plot(fit)
 #'
-#' # A new recording: which window is it?
-#' new <- windows_to_bags(rnorm(100), window = 20, step = 10, features = spectrum)
-#' head(predict(fit, new), 3)
+#' # A new recording: which window contains the wave? new <- windows_to_bags(rnorm(100), window =
+#' 20, step = 10, features = spectrum) head(predict(fit, new), 3)
 #' @export
 windows_to_bags <- function(x, window, step = window, label = NULL, recording = NULL, ...,
                             positive = NULL, truth = NULL, features = NULL,
@@ -72,6 +70,10 @@ windows_to_bags <- function(x, window, step = window, label = NULL, recording = 
     truth <- column_or_value(x, column$truth, truth)
     x <- x[setdiff(names(x), unlist(column))]
   }
+  whole <- is.data.frame(x) || !is.list(x)
+  known <- if (whole) truth_column(x) else lapply(x, truth_column)
+  if (is.null(truth) && length(unlist(known))) truth <- known
+  x <- if (whole) without_truth(x) else lapply(x, without_truth)
   signals <- as_recordings(x, recording)
   starts <- lapply(signals$of, function(signal) window_starts(nrow(signal), window, step))
   check_long_enough(starts, window)
@@ -148,8 +150,8 @@ made_features <- function(signal, starts, window, features, call = rlang::caller
   odd <- which(!vapply(made, is.numeric, NA) | lengths(made) != length(made[[1]]) |
                  lengths(made) == 0)
   if (length(odd))
-    stop_fumi("`features` must return as many numbers for each window, but window ", odd[1],
-              " gave ", describe(made[[odd[1]]]), ".", call = call)
+    stop_fumi("`features` must return the same number of values for each window, but window ",
+              odd[1], " gave ", describe(made[[odd[1]]]), ".", call = call)
   do.call(rbind, made)
 }
 
@@ -167,6 +169,8 @@ by_recording <- function(values, signals, name, call = rlang::caller_env()) {
   }
   if (!identical(unname(lengths(values)), unname(vapply(signals$of, nrow, 1L))))
     stop_fumi("`", name, "` must have one value per point of `x`.", call = call)
+  if (!all(unlist(values) %in% c(TRUE, FALSE)))
+    stop_fumi("`", name, "` must be TRUE or FALSE for each point.", call = call)
   lapply(values, as.logical)
 }
 

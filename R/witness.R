@@ -1,7 +1,7 @@
 # Witnesses of positive bags. DEVIATES D9: Algorithm 1 looks at one instance at a time, and no step
-# of it uses that a positive bag holds a target. Here one instance of each positive bag is taken
-# for its target, and no other of it: the one with the highest score by fits that have not seen the
-# bag, since a fit of many atoms rebuilds well what it has seen, target or not.
+# uses the fact that a positive bag holds a target. Here exactly one instance of each positive bag
+# is taken for its target: the one with the highest score by fits that have not seen the bag, since
+# a fit with many atoms reconstructs well whatever it has seen, target or not.
 
 witness_folds <- 5
 witness_starts <- 2
@@ -14,12 +14,13 @@ check_witnesses <- function(b, spec, call = rlang::caller_env()) {
   if (n_bags < 2) stop_fumi("`witnesses` must be 0 when there is one positive bag.", call = call)
   n_seen <- n_bags - ceiling(n_bags / min(witness_folds, n_bags))
   if (spec$n_target > n_seen)
-    stop_fumi("`n_target` must be at most the number of positive bags that a fit sees when `witnesses` are looked for (",
+    stop_fumi("`n_target` must be at most the number of positive bags that a fit sees when it ",
+              "looks for `witnesses` (",
               n_seen, "), not ", spec$n_target, ".", call = call)
 }
 
-# What is known of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness,
-# else 0.
+# The prior of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness, else
+# 0.
 find_witnesses <- function(b, spec, progress, call) {
   positive <- which(b$label)
   n_folds <- min(witness_folds, length(positive))

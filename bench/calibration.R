@@ -1,8 +1,8 @@
 #!/usr/bin/env Rscript
-# How honest the probabilities of bags are: for each method, problem and size of bags the Brier
-# score on new bags, and how much lower it would be with the best monotone map of the same scores
-# (isotonic regression on the new bags themselves, which no fit can know). The goal is at most 0.02
-# more, in the mean of two training sets. Replaces the rows of what it ran in
+# How well calibrated the probabilities of bags are: for each method, problem and size of bags, the
+# Brier score on new bags, and how much lower it would be with the best monotone transformation of
+# the same scores (isotonic regression on the new bags themselves, which no fit can know). The goal
+# is a mean of at most 0.02 more over two training sets. Replaces the rows of what it ran in
 # bench/results/calibration.csv, and prints for each method the mean and the worst of these means.
 # The package must be installed.
 #
@@ -24,8 +24,8 @@ methods <- list(
   mmdl = list(mmdl), `mmdl bag route` = list(mmdl, bag_route = TRUE), sil = list(sil))
 
 # Each problem gives features of instances, of which those of `target` are targets; `part` is 1 for
-# training bags and 2 for new ones, which share no image. No image is in two training bags, which
-# would not be independent; new bags share images, since there are more of them than images.
+# training bags and 2 for new ones, which share no image. No image is in two training bags, because
+# these would not be independent; new bags share images, because there are more bags than images.
 problems <- list(
   # a shift of two of eight features
   shift = function(target, part) {

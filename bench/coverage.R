@@ -5,8 +5,8 @@
 # 40 bags of 4 instances, half of them positive. One instance of each positive bag is shifted by
 # `shift` in all of ten features: 0 is noise, 0.6 a weak signal. Each of two methods, the
 # difference of means and ridge regression of the labels of bags on their instances, is run on the
-# first five features and on the last five: these two are equally good, so that what is tested is
-# true. The fits are a few lines of R, to be quick; folds, pairs, variances, intervals and tests
+# first five features and on the last five: these two are equally good, so the null hypothesis
+# holds. The fits are a few lines of R, to be quick; folds, pairs, variances, intervals and tests
 # are those of the package. The truth of noise is 0.5; of the signal, the mean over all replicates
 # of both halves. Rows are appended to bench/results/coverage.csv.
 

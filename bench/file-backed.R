@@ -9,11 +9,11 @@ kilobytes <- function(field) {
   as.numeric(gsub("[^0-9]", "", line))
 }
 
-# Memory that is this process's own; pages of the file that the system holds are not.
+# This process's own memory, without the pages of the file that the system caches.
 own_mb <- function() kilobytes("RssAnon") / 1024
 
-# Mixtures of 20 smooth atoms and noise, as doubles: a block of them again and again, each time in
-# another order.
+# Mixtures of 20 smooth atoms and noise, as doubles: one block repeated, each time in another
+# order.
 write_file <- function(file, d, n, block = 20000) {
   atoms <- vapply(1:20, function(k) sin(seq_len(d) * k / 20), numeric(d))
   x <- atoms %*% matrix(rexp(20 * block)^2, 20) + rnorm(d * block, sd = .5)

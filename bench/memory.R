@@ -1,7 +1,7 @@
 #!/usr/bin/env Rscript
-# Growth of the peak memory by a fit, over a process that does no more than hold the bags, in sizes
-# of X; the goal is 0.05 + 2 K / d + max(8 K / N, K / 192). Linux only; the package must be
-# installed.
+# Increase of the peak memory by a fit, compared with a process that only holds the bags, in
+# multiples of the size of X; the goal is 0.05 + 2 K / d + max(8 K / N, K / 192). Linux only; the
+# package must be installed.
 
 kilobytes <- function(field) {
   line <- grep(paste0("^", field, ":"), readLines("/proc/self/status"), value = TRUE)
@@ -19,7 +19,7 @@ fit <- function(file, d, n, n_target, n_background) {
   once <- function(b) fumi::dlfumi(b, n_target = n_target, n_background = n_background,
                                    progress = FALSE, control = fumi::dlfumi_control(max_iter = 2))
   set.seed(1)
-  # loads and compiles whatever a fit needs, BLAS its buffers
+  # loads and compiles whatever a fit needs, and lets BLAS allocate its buffers
   once(fumi::sim_bags(20, 100, n_features = d))
   b <- readRDS(file)
   invisible(gc())

@@ -1,6 +1,6 @@
 # The study behind the defaults of mi_svm(): which kernel, cost, class weights and type do well on
-# several data sets, by cross-validation over whole bags of their training bags. MUSK1 has no say
-# in it: it is there to see what the choice does to data that were not used for it.
+# several data sets, by cross-validation over whole bags of their training bags. MUSK1 is not used
+# for the choice; it shows its effect on other data.
 #
 #   Rscript bench/mi-svm-defaults.R choose DIR    # DIR holds mil-<name>.rds: list(x, bag, label)
 #   Rscript bench/mi-svm-defaults.R musk1 FILE    # FILE is musk1norm.svm of the CRAN source

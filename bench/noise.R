@@ -1,6 +1,6 @@
-# What noise of the background's shape costs: processor time of a fit to the bags of a USPS digit
-# with `noise = "background"` over the same fit with white noise (same atoms, variant and number of
-# iterations, one start, one thread), the smallest of several, taken in turn.
+# The cost of noise with the background's covariance: processor time of a fit to the bags of a USPS
+# digit with `noise = "background"` over the same fit with white noise (same atoms, variant and
+# number of iterations, one start, one thread), the smallest of several, taken in turn.
 #
 #   Rscript bench/noise.R [repeats]
 #

@@ -2,8 +2,8 @@
 
 unit <- function(x) x / rep(sqrt(colSums(x^2)), each = nrow(x))
 
-# Bags of USPS digits in which one instance of each positive bag is a 3; with more instances
-# than digits, noise tells repeated ones apart.
+# Bags of USPS digits in which one instance of each positive bag is a 3; with more instances than
+# digits, noise makes repeated ones differ.
 digit_bags <- function(n_bags, size) {
   digit <- fumi::usps$digit
   n <- n_bags * size

@@ -1,7 +1,7 @@
-# DL-FUMI, variant "paper", in vectorised R: what bench/run.R holds the C
-# core against. The same algebra on Gram matrices and the same order of steps, written for
-# speed. `x` is features x instances with unit columns, those of positive bags first;
-# `start` is a list with `dictionary` and `codes`; psi is 1.
+# DL-FUMI, variant "paper", in vectorised R: the reference for the C core in bench/run.R. The same
+# algebra on Gram matrices and the same order of steps, written for speed. `x` is features x
+# instances with unit columns, those of positive bags first; `start` is a list with `dictionary`
+# and `codes`; psi is 1.
 
 # The objective (eq. 4) after each of `n_iter` iterations.
 vectorised_dlfumi <- function(x, n_positive, start, n_target, lambda, beta, gamma, n_iter,

@@ -1,5 +1,5 @@
-/* fuzz.h: one input of bytes chooses an entry of the core, sizes and values, and what the
- * entry promises is held: it ends, its memory is its own, and its numbers are numbers. */
+/* fuzz.h: one input of bytes chooses an entry of the core, sizes and values, and
+ * checks its promises: it ends, it touches only its own memory, and its numbers are finite. */
 #ifndef FUMI_FUZZ_H
 #define FUMI_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* A unit test in one page: CHECK() notes a failure and goes on, RUN() names the
- * test it happened in, and main() ends with `return mu_report();`. */
+/* Unit tests on one page: CHECK() records a failure and continues, RUN() names the
+ * test in which it happened, and main() ends with `return mu_report();`. */
 #ifndef FUMI_MINUNIT_H
 #define FUMI_MINUNIT_H
 

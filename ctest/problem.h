@@ -11,7 +11,7 @@
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* One block an array, so that the address sanitizer has a red zone around each. A host
+/* One block per array, so that the address sanitizer has a red zone around each. A host
  * need not clear its memory: all bits set make every double a NaN. */
 enum { ARENA_SIZE = 1 << 16 };
 static void *arena[ARENA_SIZE];

@@ -1,4 +1,4 @@
-/* Atoms (5), (8), (9) against naive.h, and what happens to an atom without use. */
+/* Atoms (5), (8), (9) against naive.h, and the policies for unused atoms. */
 #include "fits.h"
 
 static void check_atoms(problem q) {
@@ -11,9 +11,9 @@ static void check_atoms(problem q) {
 
 static void test_atoms(void) { with_problems(check_atoms); }
 
-/* ---- atoms without use ---------------------------------------------------------------------- */
+/* ---- unused atoms --------------------------------------------------------------------------- */
 
-/* The instance that stands in for atom k: the worst represented but those already taken. */
+/* The instance that replaces atom k: the one represented worst that is not yet taken. */
 static int naive_worst(const problem *q, int k, int taken) {
   const int target = k < q->par.T;
   double most = 0;

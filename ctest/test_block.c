@@ -7,7 +7,7 @@
 
 #include "problem.h"
 
-/* OpenMP allows as many threads as there are processors, unless it is told. */
+/* By default OpenMP allows only as many threads as there are processors. */
 static void allow_threads(int n) {
 #ifdef _OPENMP
   omp_set_num_threads(n);
@@ -30,7 +30,7 @@ static void test_number_of_blocks(void) {
   }
 }
 
-/* Groups are few beside the blocks, so that their sums take less memory than the instances. */
+/* There are far fewer groups than blocks: their sums need less memory than the instances. */
 static void test_groups(void) {
   for (int n = 0; n < 3000; n++) {
     const int groups = fumi_groups(n);
@@ -63,7 +63,7 @@ typedef struct {
   int groups, *times, *last; /* of a block; of a group: its last block */
 } log_of_blocks;
 
-/* What belongs to a group is with one thread at a time: the thread sanitizer watches. */
+/* The data of a group are used by one thread at a time; the thread sanitizer checks it. */
 static void note_block(void *ctx, int thread, int group, int j) {
   log_of_blocks *l = ctx;
   l->times[j]++;
@@ -125,7 +125,7 @@ static void test_nobody_waits(void) {
 }
 #endif
 
-/* The poll says stop: what is under way is finished, and no more begins. */
+/* When the poll says stop, blocks in progress are finished and no new ones begin. */
 static void test_stop(void) {
   log_of_blocks l = {.groups = FUMI_GROUPS, .times = arena_take(3000, sizeof(int))};
   l.last = arena_take((size_t)FUMI_GROUPS, sizeof(int));

@@ -49,8 +49,8 @@ static void check_exact_codes(shape z, int bounded, dlfumi_solver solver, double
   arena_release();
 }
 
-/* What stops at a gap meets the conditions to its square root. ISTA on more atoms than
- * features gets there too slowly to be asked. */
+/* A solver that stops at a duality gap meets the conditions only to the square root of the gap.
+ * ISTA with more atoms than features converges too slowly to be tested. */
 static void test_exact_codes(void) {
   for (int s = 0; s < N_SHAPES; s++) {
     const shape z = SHAPES[s];

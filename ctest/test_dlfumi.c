@@ -1,4 +1,4 @@
-/* DL-FUMI: whole fits against naive.h, when they end, and what a fit may not depend on. */
+/* DL-FUMI: whole fits against naive.h, when they stop, and what a fit must not depend on. */
 #include "fits.h"
 
 static void check_fit(problem q) {
@@ -58,7 +58,7 @@ static void test_convergence(void) {
     }
 }
 
-/* A fit goes on with atoms that died at its start, under each policy and variant. */
+/* A fit continues if atoms are unused from the start, under each policy and variant. */
 static void test_dead_in_a_fit(void) {
   const int unused[] = {1, 4};
   for (int dead = DLFUMI_RESAMPLE; dead <= DLFUMI_DROP; dead++)
@@ -98,6 +98,66 @@ static void check_exact_descends(problem q) {
 static void test_exact_descends(void) {
   check_exact_descends(random_problem((shape){12, 2, 4, 30, 30}));
   check_exact_descends(bounded_problem((shape){12, 2, 4, 30, 30}));
+}
+
+/* "exact" whose p is held by a prior of 0 and 1, so that (4) has a minimum. */
+static problem steady_problem(int bounded) {
+  const shape z = {12, 2, 4, 60, 60};
+  problem q = bounded ? bounded_problem(z) : random_problem(z);
+  double *prior = doubles(z.N_pos);
+  for (int i = 0; i < z.N_pos; i++) prior[i] = i % 2;
+  q.par.prior = prior;
+  q.par.variant = DLFUMI_EXACT;
+  q.par.gamma = 0, q.par.lambda = .05, q.par.max_iter = 400;
+  return q;
+}
+
+/* Looks at the instances until (4) is as low as `goal`: there is a poll for each. */
+static int looks_until(const problem *q, double goal) {
+  problem run = twin(q), shorter = twin(q);
+  recorder r[2] = {{0}, {0}};
+  CHECK(fit(&run, r) == FUMI_MAXIT);
+  int n = 0;
+  while (n < run.s.n_iter && run.s.trace[DLFUMI_TERMS * n] > goal) n++;
+  CHECK(n < run.s.n_iter);
+  shorter.par.max_iter = n + 1;
+  CHECK(fit(&shorter, r + 1) == FUMI_MAXIT);
+  return r[1].polls;
+}
+
+/* Acceleration never raises (4), and takes something back to keep that. */
+static void test_acceleration_never_raises(void) {
+  for (int repeat = 0; repeat < 6; repeat++) {
+    const problem start = steady_problem(repeat % 2);
+    problem q = twin(&start), plain = twin(&start);
+    recorder r[2] = {{0}, {0}};
+    q.par.accelerate = 1;
+    CHECK(fit(&q, r) == FUMI_MAXIT && fit(&plain, r + 1) == FUMI_MAXIT);
+    for (int it = 1; it < q.par.max_iter; it++)
+      CHECK(q.s.trace[DLFUMI_TERMS * it] <= q.s.trace[DLFUMI_TERMS * (it - 1)] * (1 + 1e-10));
+    CHECK(r[0].polls > r[1].polls);
+    for (int k = 0; k < q.par.K; k++) CHECK_NEAR(norm(q.x.d, atom_of(&q, k)), 1, 1e-12);
+    arena_release();
+  }
+}
+
+/* It takes at most half of the looks at the instances to come as low as the plain way ends. */
+static void test_acceleration_is_fast(void) {
+  int looks[2] = {0, 0};
+  for (int repeat = 0; repeat < 10; repeat++) {
+    problem plain = steady_problem(1), q = twin(&plain), ends[] = {twin(&plain), twin(&plain)};
+    recorder r = {0};
+    double goal = 0;
+    q.par.accelerate = ends[1].par.accelerate = 1;
+    for (int e = 0; e < 2; e++) {
+      CHECK(fit(ends + e, &r) == FUMI_MAXIT);
+      goal = fmax(goal, ends[e].s.trace[DLFUMI_TERMS * (ends[e].s.n_iter - 1)] * (1 + 1e-4));
+      r = (recorder){0};
+    }
+    looks[0] += looks_until(&plain, goal), looks[1] += looks_until(&q, goal);
+    arena_release();
+  }
+  CHECK(2 * looks[1] <= looks[0]);
 }
 
 /* An instance of weight 3 counts as three instances. */
@@ -167,6 +227,8 @@ int main(void) {
   RUN(test_convergence);
   RUN(test_dead_in_a_fit);
   RUN(test_exact_descends);
+  RUN(test_acceleration_never_raises);
+  RUN(test_acceleration_is_fast);
   RUN(test_weight_is_a_count);
   RUN(test_carried);
   RUN(test_arrange);

@@ -1,5 +1,5 @@
 /* DMIL: its objective against the formula, its gradient against differences, codes against those of
- * fumi_code(), and what a fit promises. */
+ * fumi_code(), and what a fit guarantees. */
 #include "problem.h"
 
 enum { D = 7, K = 4, N = 30, BAGS = 6 };
@@ -123,7 +123,7 @@ static void test_code(void) {
     CHECK_NEAR(e[i], residual2(&c->x, atoms, A + K * i, i), 1e-12);
     norm2[i] = residual2(&c->x, atoms, filled(K, 0), i);
   }
-  /* the Gram matrix and norms of a kernel that is none */
+  /* the Gram matrix and norms of the linear kernel */
   CHECK(dmil_code(&c->x, K, atoms, gram_of(D, K, atoms, K), norm2, .05, 1, A, again, &host) ==
         FUMI_OK);
   CHECK_NEAR(worst_difference(e, again, N), 0, 1e-12);

@@ -53,7 +53,7 @@ static void test_random(void) {
     }
 }
 
-/* Endmembers of which one is there twice, and more of them than features. */
+/* A duplicated endmember, and more endmembers than features. */
 static void test_dependent(void) {
   double *E = random_doubles(D * 5);
   memcpy(E + D * 3, E + D, sizeof(double) * D);
@@ -88,10 +88,29 @@ static void test_large_matrices(void) {
   CHECK((uintptr_t)fumi_ccol(A, 1, INT_MAX) - at == entry * (uintptr_t)INT_MAX);
 }
 
+/* Has no memory for more doubles than an int counts, and keeps how many were asked for last. */
+static void *refuse_large(void *ctx, size_t n, size_t size) {
+  size_t *asked = ctx;
+  *asked = n;
+  return n > INT_MAX ? NULL : arena_take(n, size);
+}
+
+/* A Gram matrix of so many endmembers is asked for whole, and at once. */
+static void test_large_work(void) {
+  if (sizeof(size_t) < 8) return;
+  const int K = 50000;
+  size_t asked = 0;
+  const fumi_host host = {.alloc = refuse_large, .ctx = &asked};
+  CHECK(efumi_unmix(K, 0, 1, NULL, NULL, NULL, NULL, &host) == FUMI_ENOMEM);
+  CHECK(asked >= (size_t)K * K && arena_used == 1);
+  arena_release();
+}
+
 int main(void) {
   RUN(test_random);
   RUN(test_dependent);
   RUN(test_mixture);
   RUN(test_large_matrices);
+  RUN(test_large_work);
   return mu_report();
 }

@@ -1,5 +1,5 @@
-/* Data at the ends of what a double holds, and data without any variety: every output
- * is finite, or the status of a fit says that it is not, and no fit makes more iterations than asked. */
+/* Data at the ends of what a double holds, and data without any variety: every output is finite, or
+ * the status of a fit says that it is not, and no fit makes more iterations than asked. */
 #include "problem.h"
 
 enum { d = 9, T = 2, M = 3, K = T + M, N_POS = 30, N_NEG = 25, N = N_POS + N_NEG };
@@ -58,7 +58,7 @@ static const kind KINDS[] = {{"ordinary", ordinary},     {"huge", huge},
                              {"some zeros", some_zeros}, {"identical", identical},
                              {"uneven", uneven},         {"one feature", one_feature}};
 
-/* ---- what is asked of each ---------------------------------------------------------- */
+/* ---- what is checked for each ------------------------------------------------------- */
 
 static void check_kmeans(const fumi_data *x, const fumi_host *host) {
   double u[M], *C = doubles(d * M);
@@ -189,7 +189,7 @@ static void check_kind(const kind *k, int unit) {
 
 /* ---- data beyond the range ---------------------------------------------------------- */
 
-/* Squares overflow: no fit claims to have worked with numbers that are none. */
+/* Squares overflow: no fit reports success with numbers that are not finite. */
 static void test_overflow(void) {
   const double sizes[] = {1e160, 1e200, 1.7e308};
   for (int j = 0; j < 3; j++)

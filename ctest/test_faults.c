@@ -1,4 +1,4 @@
-/* A host without memory and a host that says stop, at each place where the core asks. */
+/* A host that has no memory or says stop, at each place where the core asks it. */
 #include "problem.h"
 
 static const shape SMALL = {15, 2, 4, 110, 105}; /* two blocks of each label */
@@ -13,6 +13,7 @@ static problem fixed_problem(shape z, dlfumi_variant variant, dlfumi_solver solv
   q.par.variant = variant;
   q.par.solver = solver;
   q.par.max_iter = 4;
+  q.par.accelerate = variant == DLFUMI_EXACT && solver == DLFUMI_ACTIVE;
   /* proximal steps ask the host on one thread, as often as that thread has rounds to make */
   q.par.threads = variant == DLFUMI_EXACT && solver == DLFUMI_ISTA ? 1 : 2;
   q.par.dead = DLFUMI_RESAMPLE;
@@ -27,6 +28,11 @@ static problem paper_problem(void) { return fixed_problem(SMALL, DLFUMI_PAPER, D
 
 static fumi_status run_fit(const fumi_host *host) {
   problem q = paper_problem();
+  return dlfumi_fit(&q.x, &q.par, &q.s, host);
+}
+
+static fumi_status run_accelerated(const fumi_host *host) {
+  problem q = fixed_problem(SMALL, DLFUMI_EXACT, DLFUMI_ACTIVE);
   return dlfumi_fit(&q.x, &q.par, &q.s, host);
 }
 
@@ -146,10 +152,10 @@ static fumi_status run_unmix(const fumi_host *host) {
 }
 
 /* The first N_POLLING of them ask whether to stop; the last two are too short to. */
-static entry_run *const ENTRIES[] = {run_fit,       run_step,   run_start_codes, run_confidence,
-                                     run_code,      run_kmeans, run_dmil_fit,    run_dmil_step,
-                                     run_dmil_code, run_unmix,  run_pass,        run_worst,
-                                     run_dd,        run_arrange};
+static entry_run *const ENTRIES[] = {run_fit,        run_accelerated, run_step,   run_start_codes,
+                                     run_confidence, run_code,        run_kmeans, run_dmil_fit,
+                                     run_dmil_step,  run_dmil_code,   run_unmix,  run_pass,
+                                     run_worst,      run_dd,          run_arrange};
 enum { N_ENTRIES = sizeof ENTRIES / sizeof *ENTRIES, N_POLLING = N_ENTRIES - 2 };
 
 static int succeeded(fumi_status status) {
@@ -203,8 +209,8 @@ static void check_sane(const problem *q) {
   CHECK(all_finite(q->s.A, (ptrdiff_t)q->par.K * q->x.N));
 }
 
-/* All that a run of n_iter iterations returns, bit for bit. Before the first whole iteration, the
- * start and p of it. */
+/* All that a run of n_iter iterations returns, bit for bit; before the first complete iteration,
+ * the start and its p. */
 static void check_last_whole_iteration(const problem *q, shape z) {
   problem whole = fixed_problem(z, q->par.variant, q->par.solver);
   const ptrdiff_t size = (ptrdiff_t)q->x.d * q->par.K;
@@ -273,7 +279,7 @@ static void test_stopped_report(void) {
     }
 }
 
-/* Instances are looked at once for all atoms that no code uses, and the host is asked meanwhile. */
+/* One pass over the instances serves all unused atoms, and polls the host. */
 static void test_stopped_among_dead_atoms(void) {
   for (int stop_at = 1; stop_at <= 3; stop_at++) {
     problem q = fixed_problem(SMALL, DLFUMI_PAPER, DLFUMI_ISTA);

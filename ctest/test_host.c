@@ -1,4 +1,4 @@
-/* What the host lends: memory aligned to cache lines, all arrays or none; leave to go on. */
+/* What the host provides: memory aligned to cache lines, all arrays or none; leave to continue. */
 #include <limits.h>
 #include <stdint.h>
 
@@ -31,7 +31,7 @@ static void test_take(void) {
   }
 }
 
-/* Once it said stop, the host is not asked again: it forgets that it did. */
+/* Once the host has said stop it is not asked again, because it does not remember. */
 static void test_stop(void) {
   recorder r = {.stop_at = 3};
   const fumi_host host = host_of(&r);

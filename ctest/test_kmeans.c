@@ -1,4 +1,4 @@
-/* k-means: clusters that are there are found, and the ends of the range of M. */
+/* k-means: true clusters are found, also with the smallest and largest M. */
 #ifdef _OPENMP
 #include <omp.h>
 #endif

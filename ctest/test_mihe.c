@@ -1,5 +1,5 @@
 /* MI-HE: its objective against the formula, its gradient against differences, and what a fit
- * promises. */
+ * guarantees. */
 #include "problem.h"
 
 enum { D = 7, T = 2, M = 2, K = T + M, POS = 15, N = 30, BAGS = 3 };

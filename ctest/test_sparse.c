@@ -134,8 +134,8 @@ static void test_weights(void) {
       }
 }
 
-/* An instance with a small p weighs its target rows with next to nothing, whatever their
- * codes are: the gap says so, from the solver and afterwards. */
+/* With a small p, target rows have almost no weight whatever their codes are: the gap shows it,
+ * both from the solver and afterwards. */
 static void test_small_weights(void) {
   for (double p = 1e-4; p > 1e-21; p /= 10) {
     lasso_case c = random_case(20, 9, .05);

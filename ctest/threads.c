@@ -1,5 +1,5 @@
-/* threads.c: as much of gcc's OpenMP run time as the core needs, on POSIX threads and a mutex. The
- * thread sanitizer sees those; it knows nothing of how libgomp's threads wait for each other. */
+/* threads.c: the part of gcc's OpenMP run time that the core needs, on POSIX threads and a mutex.
+ * The thread sanitizer understands those, but not how libgomp's threads wait for each other. */
 #include <pthread.h>
 #include <stdlib.h>
 

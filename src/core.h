@@ -294,19 +294,6 @@ fumi_status fumi_code(const fumi_data *x, int K, const double *D, double lambda,
 fumi_status fumi_kmeans(const fumi_data *x, int M, const double *u, int max_iter, int simd,
                         int threads, double *C, int *n_distinct, const fumi_host *host);
 
-/* ---- core_anderson.c: acceleration of a fixed point ------------------------------- */
-enum { FUMI_ANDERSON = 5 }; /* differences that it goes by */
-typedef struct {
-  int d, K, n;     /* a point is d x K; n: points since it began */
-  double *dF, *dG; /* d K x FUMI_ANDERSON */
-  double *f, *g;   /* of the last point */
-  double *FF, *gamma;
-} fumi_anderson;
-fumi_status fumi_anderson_init(fumi_anderson *a, int d, int K, const fumi_host *host);
-void fumi_anderson_forget(fumi_anderson *a);
-/* g = g(x) becomes the accelerated point; 0: there is nothing to go by, and it stays */
-int fumi_anderson_step(fumi_anderson *a, const double *x, double *g);
-
 /* ---- core_dlfumi.c: DL-FUMI -------------------------------------------------- */
 typedef enum { DLFUMI_PAPER, DLFUMI_MATLAB, DLFUMI_EXACT } dlfumi_variant;
 typedef enum { DLFUMI_RESAMPLE, DLFUMI_KEEP, DLFUMI_DROP } dlfumi_dead;
@@ -317,7 +304,7 @@ typedef struct {
   dlfumi_solver solver;
   dlfumi_dead dead;
   int T, M, K, inner, max_iter, absolute_tol, simd, threads;
-  int accelerate;                 /* "exact": the dictionary by Anderson acceleration */
+  int accelerate;                 /* "exact": fewer iterations, by momentum of the dictionary */
   int nonneg_codes, nonneg_atoms; /* they must not be negative, and are not at the start */
   double lambda, beta, gamma, psi, tol, gap;
   const double *weight; /* of each instance, beside psi; NULL: 1 */

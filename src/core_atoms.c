@@ -1,5 +1,6 @@
 /* core_atoms.c: the dictionary from sums over instances, U = X W' and S = A W'. Each atom
- * minimises (4) with all else fixed, target atoms first, and each with those updated before it. */
+ * minimises (4) with all else fixed, target atoms first, and each with those updated before it. For
+ * "exact" there is a way to fewer iterations: more sweeps over the atoms, and momentum. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
   if (FUMI_TAKE(host, arrays) != FUMI_OK) return FUMI_ENOMEM;
   if (!par->accelerate) return FUMI_OK;
   f->D_plain = fumi_doubles(host, d * K);
-  return f->D_plain ? fumi_anderson_init(&f->anderson, f->d, par->K, host) : FUMI_ENOMEM;
+  f->D_before = fumi_doubles(host, d * K);
+  return f->D_plain && f->D_before ? FUMI_OK : FUMI_ENOMEM;
 }
 
 /* The target atoms that eq. 5 and the third term of (4) compare with: old in the
@@ -136,20 +138,30 @@ static fumi_status update_background_atoms(dlfumi_update *f) {
   return status;
 }
 
-fumi_status dlfumi_update_atoms(dlfumi_update *f) {
-  const fumi_status status = update_target_atoms(f);
-  if (status != FUMI_OK) return status;
-  dlfumi_update_cosines(f);
-  return update_background_atoms(f);
-}
-
-/* ---- acceleration --------------------------------------------------------------------------- */
-
 static int any_died(const dlfumi_update *f) {
   return memcmp(f->n_dead, f->s->n_dead, sizeof(int) * (size_t)f->par->K) != 0;
 }
 
-/* Atoms of norm 1 again; one that has lost all of it stays as it was. */
+/* Accelerated fits go over all atoms a few times: the sums are there, so that it costs no look at
+ * the instances, and (4) cannot rise. */
+enum { SWEEPS = 3 };
+
+fumi_status dlfumi_update_atoms(dlfumi_update *f) {
+  const int sweeps = f->par->accelerate ? SWEEPS : 1;
+  fumi_status status = update_target_atoms(f);
+  if (status != FUMI_OK) return status;
+  dlfumi_update_cosines(f);
+  status = update_background_atoms(f);
+  for (int i = 1; i < sweeps && status == FUMI_OK && !any_died(f); i++) {
+    status = update_target_atoms(f);
+    if (status == FUMI_OK) status = update_background_atoms(f);
+  }
+  return status;
+}
+
+/* ---- acceleration --------------------------------------------------------------------------- */
+
+/* Atoms of norm 1 again; one that has lost all of it is the plain one. */
 static void project_atoms(dlfumi_update *f) {
   for (int k = 0; k < f->par->K; k++) {
     memcpy(f->numerator, fumi_ccol(f->s->D, f->d, k), sizeof(double) * (size_t)f->d);
@@ -162,14 +174,21 @@ static void project_atoms(dlfumi_update *f) {
 }
 
 int dlfumi_accelerate_atoms(dlfumi_update *f) {
-  memcpy(f->D_plain, f->s->D, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
-  if (any_died(f)) {
-    fumi_anderson_forget(&f->anderson);
-    return 0;
-  }
-  if (!fumi_anderson_step(&f->anderson, f->D_old, f->s->D)) return 0;
+  const ptrdiff_t size = (ptrdiff_t)f->d * f->par->K;
+  double *before = f->D_plain, *plain = f->D_before, *D = f->s->D;
+  f->D_before = before, f->D_plain = plain;
+  memcpy(plain, D, sizeof(double) * (size_t)size);
+  if (any_died(f)) f->momentum = 0;
+  const double n = f->momentum++;
+  if (n == 0) return 0;
+  for (ptrdiff_t j = 0; j < size; j++) D[j] += n / (n + 3) * (plain[j] - before[j]);
   project_atoms(f);
   return 1;
+}
+
+void dlfumi_take_back(dlfumi_update *f) {
+  memcpy(f->s->D, f->D_plain, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
+  f->momentum = 0;
 }
 
 /* ---- whole iterations ----------------------------------------------------------------------- */
@@ -184,5 +203,4 @@ void dlfumi_roll_back(dlfumi_update *f) {
   memcpy(f->s->D, f->D_old, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
   memcpy(f->s->n_dead, f->n_dead, sizeof(int) * (size_t)f->par->K);
   f->s->worst_gap = f->worst_gap;
-  if (f->keeper->back) f->keeper->back(f->keeper->ctx);
 }

@@ -146,16 +146,13 @@ static fumi_status run_codes(dlfumi_update *f) {
   if (!f->par->accelerate || !f->keeper->back) return run_pass(f, PASS_PAPER);
   const double e = error_of_sums(f);
   const double sure = .5 * e + f->par->lambda * f->sums.l1_next + dlfumi_incoherence(f);
-  if (!dlfumi_accelerate_atoms(f) || !(e > SUMS_FLOOR * f->sums.energy)) {
-    memcpy(f->s->D, f->D_plain, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
-    return run_pass(f, PASS_PAPER);
+  if (e > SUMS_FLOOR * f->sums.energy && dlfumi_accelerate_atoms(f)) {
+    const fumi_status status = run_pass(f, PASS_PAPER);
+    if (status != FUMI_OK || dlfumi_record_objective(f, terms) <= sure) return status;
+    dlfumi_take_back(f);
+    f->keeper->back(f->keeper->ctx);
+    f->s->worst_gap = 0;
   }
-  const fumi_status status = run_pass(f, PASS_PAPER);
-  if (status != FUMI_OK || dlfumi_record_objective(f, terms) <= sure) return status;
-  fumi_anderson_forget(&f->anderson);
-  f->keeper->back(f->keeper->ctx);
-  memcpy(f->s->D, f->D_plain, sizeof(double) * (size_t)f->d * (size_t)f->par->K);
-  f->s->worst_gap = 0;
   return run_pass(f, PASS_PAPER);
 }
 

@@ -93,8 +93,9 @@ typedef struct {
   int *every;                           /* 0 .. K - 1 */
   int *n_dead;                          /* n_dead and worst_gap of the last whole iteration */
   double worst_gap;
-  fumi_anderson anderson;
-  double *D_plain; /* d x K, beside an accelerated D */
+  double *D_plain,
+      *D_before; /* d x K, accelerated: D without momentum, now and one iteration ago */
+  int momentum;  /* iterations since it began */
 } dlfumi_update;
 
 fumi_status dlfumi_update_init(dlfumi_update *f, const dlfumi_keeper *keeper,
@@ -104,7 +105,10 @@ void dlfumi_mark_whole(dlfumi_update *f);
 void dlfumi_roll_back(dlfumi_update *f);
 fumi_status dlfumi_update_atoms(dlfumi_update *f); /* (9), (5), (8) */
 void dlfumi_update_cosines(dlfumi_update *f);      /* (5) */
-int dlfumi_accelerate_atoms(dlfumi_update *f);     /* D from D_plain := D; 0: it stays */
+/* D goes on in the direction of its last step: D + n / (n + 3) (D - D_before) after n iterations
+ * (Nesterov 1983); 0: it stays, because there is no such step */
+int dlfumi_accelerate_atoms(dlfumi_update *f);
+void dlfumi_take_back(dlfumi_update *f);           /* D without momentum, which begins anew */
 double dlfumi_incoherence(const dlfumi_update *f); /* third term of (4) */
 
 /* ---- core_dlfumi.c -------------------------------------------------------------------------- */

@@ -27,13 +27,15 @@ static const double LEAST_PIVOT = 5e-5;
 static fumi_status gram_factor(const fumi_block *b, int k0, double *F) {
   const int n = b->K - k0, d = b->x->d;
   const double *from = fumi_ccol(b->D, d, k0);
-  for (double ridge = 0; ridge<1; ridge = ridge> 0 ? 100 * ridge : 1e-8) {
+  double ridge = 0;
+  do {
     b->kernel->inner(d, n, n, from, from, F, n);
     for (int k = 0; k < n; k++) F[k + (ptrdiff_t)n * k] += ridge;
     int definite = la_cholesky(n, F) == 0;
     for (int k = 0; k < n; k++) definite = definite && F[k + (ptrdiff_t)n * k] > LEAST_PIVOT;
     if (definite) return FUMI_OK;
-  }
+    ridge = ridge > 0 ? 100 * ridge : 1e-8;
+  } while (ridge < 1);
   return FUMI_ESINGULAR;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# R CMD check --as-cran of the package as it would be sent. Fails on an ERROR, a WARNING, and any NOTE but the one that
-# says that the package is new.
+# R CMD check --as-cran of the package as it would be submitted. Fails on an ERROR, a WARNING, or
+# any NOTE except the one that says that the package is new.
 set -euo pipefail
 exec </dev/null
 cd "$(dirname "$0")/.."
@@ -17,13 +17,13 @@ get_tools() {
     tryCatch(need(described("Suggests")), error = function(e) cat(conditionMessage(e), "\n"))'
 }
 
-# The manual takes LaTeX with the fonts that R_RD4PDF names below.
+# The manual needs LaTeX with the fonts named in R_RD4PDF below.
 has_latex() {
   command -v pdflatex && kpsewhich times.sty ptmr8t.tfm
 } >/dev/null
 
-# The parts of a check's log with an ERROR, a WARNING or a NOTE, save the NOTE
-# that says nothing but that the package is new.
+# The parts of a check's log with an ERROR, a WARNING or a NOTE, except the NOTE that only says
+# that the package is new.
 offending() {
   awk '
     function close_part() {
@@ -45,9 +45,9 @@ options=(--as-cran)
 has_latex || options+=(--no-manual)
 cd "$scratch"
 R CMD build "$root"
-# R CMD check fails on an ERROR only: its log is judged instead. Data, vignettes with
-# their pictures, and the library may take 10 MB installed. The first
-# example that loads terra takes a second, and on a busy machine more than the five that are usual.
+# R CMD check itself fails only on an ERROR, so its log is examined instead. Data, vignettes with
+# their pictures, and the library may take 10 MB installed. The first example that loads terra
+# takes a second, and on a busy machine more than the five that are usual.
 _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=0 _R_CHECK_FORCE_SUGGESTS_=false _R_CHECK_TESTS_NLINES_=0 \
   _R_CHECK_PKG_SIZES_THRESHOLD_=10 _R_CHECK_EXAMPLE_TIMING_THRESHOLD_=15 R_RD4PDF=times,hyper R CMD check "${options[@]}" ./*.tar.gz || true
 

@@ -23,10 +23,10 @@ readme <- c(readme[seq_len(head + 1)], rows, readme[end:length(readme)])
 speed <- subset(read.csv("bench/results/iteration.csv"), contender == "core")
 speed <- utils::tail(speed, length(unique(speed$problem)))
 times <- stats::setNames(sprintf("%.0f", pmin(speed$ratio, speed$median_ratio)), speed$problem)
-from <- grep("^One EM iteration takes", readme)
+from <- grep("^One EM iteration ", readme)
 readme[from + 0:2] <- c(
-  sprintf("One EM iteration takes %.1f ms for a class of USPS on one core (256 x 2700, 19 atoms), %s times the speed of",
+  sprintf("One EM iteration for one digit of USPS takes %.1f ms on one core (256 x 2700, 19 atoms), %s times as fast as vectorised R on",
           speed$ms[speed$problem == "usps"], times[["usps"]]),
-  sprintf("vectorised R on OpenBLAS; for 4980 x 1000 it is %s times, for 256 x 50000 with 60 atoms %s times", times[["ar"]], times[["large"]]),
+  sprintf("OpenBLAS; for 4980 x 1000 it is %s times as fast, for 256 x 50000 with 60 atoms %s times", times[["ar"]], times[["large"]]),
   "([bench/](bench/README.md), [rows](bench/results/iteration.csv)).")
 writeLines(with_output(readme), "README.md")

@@ -1,5 +1,5 @@
 #!/usr/bin/env Rscript
-# Runs the jobs that try to break the package, by name, and keeps what they found:
+# Runs the jobs that try to break the package, by name, and stores their results:
 #
 #   Rscript tools/hardening.R list            the jobs
 #   Rscript tools/hardening.R mutate [n]      one of them, n times in place of its own number, or
@@ -8,8 +8,8 @@
 #   Rscript tools/hardening.R ci              some, with small numbers, of which nothing is kept
 #   Rscript tools/hardening.R report          writes RELIABILITY.md
 #
-# Other platforms are in platforms.R, what both share in jobs.R. The exit status is 1 if a job
-# found anything.
+# Other platforms are in platforms.R, shared code in jobs.R. The exit status is 1 if a job found
+# anything.
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
@@ -65,8 +65,8 @@ install_with <- function(makevars = character(), home = R.home()) {
   log
 }
 
-# Bugs, each of a kind that one of the tools must see: it is compiled as the package is, called
-# first, and a tool that does not see it is an error.
+# Planted bugs, one for each kind that a tool must detect: compiled like the package and called
+# first; if the tool does not detect it, that is an error.
 bugs <- c(
   "#include <stdlib.h>", "#include <Rinternals.h>",
   "void overflow(double *x) { double *p = malloc(80); volatile int i = 10; p[i] = *x; *x = p[0]; free(p); }",
@@ -141,7 +141,7 @@ every_entry <- c(
 call_entries <- c(every_entry, "for (name in names(calls())) entry(name)")
 
 # Lines that run the tests of the files that `filter` names, and count them; `slow`: also those
-# that CRAN is spared.
+# that are skipped on CRAN.
 suite <- function(filter = NULL, slow = TRUE) {
   sprintf(paste("Sys.setenv(NOT_CRAN = '%s'); r <- as.data.frame(testthat::test_dir('%s', filter = %s, package = 'fumi', load_package = 'installed',",
                 "reporter = 'silent', stop_on_failure = FALSE)); bad <- r$failed > 0 | r$error;",
@@ -151,7 +151,7 @@ suite <- function(filter = NULL, slow = TRUE) {
           if (is.null(filter)) "NULL" else paste0("'^(", filter, ")$'"))
 }
 
-# c(passed, failed, skipped) of such an output; a suite that does not come to its end has failed.
+# c(passed, failed, skipped) of such an output; a suite that does not finish has failed.
 counted <- function(out) {
   line <- grep("^suite ", out, value = TRUE)
   writeLines(grep("^not ok", out, value = TRUE))
@@ -172,18 +172,18 @@ jobs$mutate <- function(n = 10000) {
   answers <- try_mutants(bytes, seq_len(n), readRDS(fixture("model-0.1.0-scores.rds"))$x)
   bad <- setdiff(answers, c("refused", "model"))
   writeLines(utils::head(bad))
-  found(sprintf("damaged model files; %d refused, the others whole models with other numbers",
+  found(sprintf("damaged model files; %d refused, the others read as complete models with other numbers",
                 sum(answers == "refused")),
         n, sum(answers %in% bad))
 }
 
 jobs$`kill-save` <- function(n = 50) {
   load_package()
-  found("kill -9 while a model is saved: the old file or the new one, whole", n, killed_saves(n))
+  found("kill -9 while a model is saved: the file is the complete old or new one", n, killed_saves(n))
 }
 
 # An R process fits in a loop; it gets SIGINT at a random moment, and must answer with a condition
-# of ours, a fit that says so, or, where it was in code of R, R's own interrupt, and then fit
+# of this package, a fit that reports it, or, inside code of R, R's own interrupt; then it must fit
 # again.
 jobs$interrupt <- function(n = 20) {
   load_package()
@@ -217,7 +217,7 @@ jobs$interrupt <- function(n = 20) {
   }
   got <- lapply(seq_len(n), one)
   seconds <- vapply(got, `[[`, 0, "seconds")
-  found(sprintf("SIGINT at a random moment of a fit: answered in at most %.2f s (limit 0.5), %d times by R itself; the next fit right",
+  found(sprintf("SIGINT at random moments of a fit: answered within %.2f s (limit 0.5), %d times by R itself; the next fit is correct",
                 max(seconds), sum(vapply(got, `[[`, NA, "plain"))), n,
                 sum(!vapply(got, `[[`, NA, "ok") | seconds > .5))
 }
@@ -249,7 +249,7 @@ jobs$soak <- function(n = 1000) {
   }
   tenth <- ceiling(10 * seq_len(n) / n)
   grown <- stats::median(megabytes[tenth == 10]) - stats::median(megabytes[tenth == 2])
-  found(sprintf("fits of random methods and sizes; %+.1f MB resident from the second tenth of them to the last, at most 5", grown),
+  found(sprintf("fits of random methods and sizes; %+.1f MB resident memory from the second tenth of the fits to the last, at most 5", grown),
         n, sum(!ok) + (grown > 5))
 }
 
@@ -261,12 +261,12 @@ jobs$`bad-input` <- function() {
              unlist(lapply(methods, parameter_cases), FALSE), method_cases(), function_cases())
   wrong <- run_cases(cases)
   writeLines(as.character(utils::head(wrong)))
-  found("cases of bad and odd input, each with its answer", length(cases), length(wrong))
+  found("cases of invalid and unusual input, each with its expected answer", length(cases), length(wrong))
 }
 
-# The tests in the C locale and in a German one, which is made for it where the system can. R
-# itself reads and writes numbers by C's rules there, unless it is told not to: then most of the
-# tests run once more. And the same scores in each setting.
+# The tests in the C locale and in a German one, which is created if the system can. R itself still
+# reads and writes numbers with a decimal point there unless it is told not to; with a comma, most
+# of the tests run once more. Scores must be the same in each setting.
 jobs$locale <- function(tests = NULL) {
   need(system = "locales")
   load_package()
@@ -289,7 +289,7 @@ jobs$locale <- function(tests = NULL) {
                r_output(c(comma, suite(under_comma)), german))
   tests <- vapply(outs, counted, numeric(3))
   found(sprintf(paste("expectations: %.0f with LC_ALL=C, %.0f in a German locale, %.0f there with C's decimal comma, which R avoids;",
-                      "and the same scores to the last bit in five settings"), tests["passed", 1],
+                      "and bitwise the same scores in five settings"), tests["passed", 1],
                       tests["passed", 2], tests["passed", 3]),
         sum(tests["passed", ]), sum(tests["failed", ]) + 5 - sum(got == hash()))
 }
@@ -307,7 +307,7 @@ jobs$mclapply <- function(n = 10) {
                                                   control = dlfumi_control(threads = 2)), b)$.score}
   right <- fit(0)
   seconds <- system.time(got <- parallel::mclapply(seq_len(n), fit, mc.cores = 2))[["elapsed"]]
-  found(sprintf("fits in forked children after one on two threads in the parent, %.1f s", seconds),
+  found(sprintf("fits in forked children after a fit on two threads in the parent, %.1f s", seconds),
         n, sum(!vapply(got, identical, NA, right)))
 }
 
@@ -319,7 +319,7 @@ jobs$gctorture <- function(n = 1) {
                     " right <- entry(name); args <- calls()[[name]]",
                     " gctorture(TRUE); got <- entry(name, args); gctorture(FALSE); writeLines(paste('call', name, identical(got, right)))}"))
   total <- n * entries_of(out)
-  found("calls, of all entries, with a collection at every allocation", total,
+  found("calls of all entries, with a garbage collection at every allocation", total,
         total - sum(grepl("^call.*TRUE$", out)))
 }
 
@@ -793,18 +793,18 @@ run_named <- function(name, n = NULL, keep = TRUE) run_job("hardening.R", jobs[[
                                                            keep)
 
 blind_spots <- c(
-  "The lines of all jobs but those of `tools/platforms.R` are of version 0.1.0: the core has been cut anew since, and of these jobs ctest and those of CI have run on it.",
-  "Other processors and systems are emulated, the core's own tests only (`tools/platforms.R`): no R on Windows, macOS, musl or a big-endian machine, no R-devel, and of BLAS neither MKL nor ATLAS.",
-  "rchk was not run: it takes an R compiled to LLVM's bitcode. The R with strict barriers finds a missing PROTECT only where a collection comes between.",
-  "gctorture on an R without strict barriers sees little of a missing PROTECT.",
-  "R itself was not compiled with sanitizers: a write past a vector of up to 16 doubles that R owns is not seen.",
-  "Under sanitizers and without suggested packages, tests that are slow or start other processes may be skipped: the lines say how many are.",
-  "The reader of models is R code, of which libFuzzer sees no coverage: the messages of the reader stand for it.",
-  "The estimate of memory is one from below: a fit that is let through can still meet R's own `cannot allocate`.",
-  "Data of more than 2^31 numbers were fitted once, from a file (`bench/results/file-backed.csv`), and are by no job.",
-  "A damaged file whose checksum was made to fit can hold other numbers than were saved: the checksum is against accidents.",
-  "`readRDS()` of a model from somebody else can run code on R before 4.4.0; `mil_load()` cannot.",
-  "Of locales only those that the line of that job names.")
+  "All lines except those of `tools/platforms.R` are from version 0.1.0. The core has been reorganised since; of these jobs, ctest and those of CI have run on the new core.",
+  "Other processors and systems are emulated, and only the core's own tests run there (`tools/platforms.R`): R was not run on Windows, macOS, musl or a big-endian machine, nor R-devel, and neither MKL nor ATLAS as BLAS.",
+  "rchk was not run: it needs an R compiled to LLVM bitcode. The R with strict write barriers finds a missing PROTECT only if a garbage collection happens in between.",
+  "gctorture on an R without strict write barriers misses most missing PROTECTs.",
+  "R itself was not compiled with sanitizers: a write past the end of an R vector of up to 16 doubles is not detected.",
+  "Under sanitizers and without suggested packages, tests that are slow or start other processes may be skipped; the lines say how many.",
+  "The reader of models is R code, for which libFuzzer has no coverage; it uses the messages of the reader instead.",
+  "The memory estimate is a lower bound: a fit that passes it can still fail with R's own `cannot allocate`.",
+  "Data of more than 2^31 numbers were fitted once, from a file (`bench/results/file-backed.csv`), but not in any job.",
+  "A file changed on purpose, with a matching checksum, can hold other numbers than were saved: the checksum detects accidents only.",
+  "`readRDS()` of somebody else's model can run code on R before 4.4.0; `mil_load()` cannot.",
+  "Locales other than those named in the line of that job.")
 
 write_report <- function() {
   r <- utils::read.csv(results_file)
@@ -812,9 +812,9 @@ write_report <- function() {
   table <- sprintf("| %s | %s %s | %d | %s | `%s` |", r$job, number, r$what, r$failures, r$date,
                    r$command)
   writeLines(c("# Reliability", "",
-               "What was tried to break the package, and what came of it. Written by `Rscript tools/hardening.R report`",
-               "from `bench/results/reliability.csv`; every line is renewed by its command. A job that relies on a tool first shows",
-               "the tool a planted bug, and stops if it does not see it.", "",
+               "What was tried to break the package, and the result. `Rscript tools/hardening.R report` writes this file from",
+               "`bench/results/reliability.csv`; the command of a line updates it. A job that relies on a tool first runs the tool",
+               "on a planted bug, and stops if the tool does not find it.", "",
                "| job | tried | failures | date | command |", "|---|---|---|---|---|", table, "",
                "## Not tested", "",
                paste("*", c(not_run(r$job), blind_spots)), uncovered_section()),

@@ -19,7 +19,7 @@ run_job <- function(script, job, name, n = NULL, keep = TRUE) {
   got$failures
 }
 
-# A job's row takes the place of its last one.
+# A job's row replaces its previous one.
 keep_result <- function(row) {
   kept <- if (file.exists(results_file)) utils::read.csv(results_file)
   at <- match(row$job, kept$job, nomatch = NROW(kept) + 1)
@@ -27,7 +27,7 @@ keep_result <- function(row) {
                    row.names = FALSE)
 }
 
-# A copy of the sources without what a build has left.
+# A copy of the sources without build products.
 copy_of_package <- function() {
   copy <- file.path(tempfile(), "fumi")
   dir.create(copy, recursive = TRUE)
@@ -38,8 +38,8 @@ copy_of_package <- function() {
   copy
 }
 
-# What the tests of ctest/ said in the output of make: c(checks, failures). A run that stopped
-# before its end has failed.
+# The results of the tests of ctest/ from the output of make: c(checks, failures). A run that
+# stopped before its end has failed.
 core_checks <- function(out) {
   counts <- grep("^[0-9]+ checks", out, value = TRUE)
   sums <- function(pattern) sum(as.numeric(sub(pattern, "\\1", counts)))

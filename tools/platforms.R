@@ -40,7 +40,8 @@ make_core <- function(build, cc, flags, libraries, runner = "", exe = "", env = 
   suppressWarnings(system2(command[1], command[-1], stdout = TRUE, stderr = TRUE, env = env))
 }
 
-# For CI: all but faults at every allocation and replayed inputs, which take minutes and do not ask for the processor.
+# For CI: all except faults at every allocation and replayed inputs, which take minutes and do not
+# depend on the processor.
 quick_tests <- function(folder) {
   all <- sub("[.]c$", "", list.files(file.path(folder, "ctest"), "^test_.*[.]c$"))
   setdiff(all, c("test_faults", "test_fuzz"))
@@ -65,7 +66,7 @@ reference_lapack <- function(name, fortran, gcc) {
   on.exit(setwd(before))
   timed(paste("compiling the reference LAPACK by", fortran), {
     for (source in lapack_files()) call_tool(fortran, "-O2 -fno-stack-protector -c", source)
-    # What the library does about a wrong argument would take the run time of Fortran.
+    # The library's handling of wrong arguments would need the Fortran run time.
     writeLines(c("#include <stdlib.h>", "void xerbla_(void) { abort(); }"), "xerbla.c")
     call_tool(gcc, "-c xerbla.c")
     call_tool("ar", "rcs", library, list.files(pattern = "[.]o$"))
@@ -144,8 +145,9 @@ jobs$s390x <- function() {
   core_tests("s390x", cross[1], cross[2], "qemu-s390x-static")
 }
 
-# Pointers of 32 bits, with SSE, and with the x87, whose registers are wider than a double; that vectors are returned in another
-# way there (-Wpsabi) concerns nobody, since no function outside of its file returns one.
+# Pointers of 32 bits, with SSE, and with the x87, whose registers are wider than a double. Vectors
+# are returned differently there (-Wpsabi), which does not matter because no function returns one
+# outside its file.
 jobs$i386 <- function() {
   cross <- cross_compiler("i686-linux-gnu", "i386")
   core_tests("i386", cross[1], cross[2], flags = "-msse2 -mfpmath=sse")
@@ -162,7 +164,7 @@ jobs$windows <- function() {
              env = c("WINEDEBUG=-all", paste0("WINEPREFIX=", file.path(cache, "wine"))))
 }
 
-# Fortran is compiled for the other C library, and takes none of its functions.
+# Fortran is compiled for the other C library, but uses none of its functions.
 jobs$musl <- function() {
   need(system = c("musl-tools", gfortran = "gfortran", "make"))
   core_tests("musl", "musl-gcc", "gfortran")
@@ -181,7 +183,7 @@ debian_unstable <- function(packages) {
     timed(paste("installing Debian unstable into", folder), call_tool(
       "debootstrap --variant=minbase unstable", shQuote(folder), shQuote(debian_mirror()[["uri"]]), "> /dev/null"))
   }
-  # A mirror may be older than its list of packages says it should be.
+  # A mirror may be older than the validity date of its package list.
   writeLines('Acquire::Check-Valid-Until "false";', file.path(folder, "etc", "apt", "apt.conf.d", "99old-mirror"))
   certificates <- Sys.getenv("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt")
   for (file in c("/etc/resolv.conf", "/etc/hosts", certificates)) copy_into(folder, file)

@@ -1,10 +1,10 @@
 #!/usr/bin/env Rscript
 # Repeats the experiments of Jiao and Zare (2016) on the data that come with the package, and on
-# the AR faces where the environment variable FUMI_AR_DIR names their folder: prints one table an
-# experiment beside the paper's numbers, and draws figures into results/. Without arguments a small
-# run: one repetition, five people. With --full, ten repetitions of everything, on all cores; what
-# was done before a stop is kept in results/tasks. Parameters are the paper's, or were chosen on
-# training bags alone (inst/replication/run_all.R).
+# the AR faces where the environment variable FUMI_AR_DIR names their folder: prints one table per
+# experiment beside the paper's numbers, and draws figures into results/. Without arguments, a
+# small run: one repetition, five people. With --full, ten repetitions of everything, on all cores;
+# finished tasks are kept in results/tasks, so a run can be resumed. Parameters are the paper's, or
+# were chosen on training bags alone (inst/replication/run_all.R).
 
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
@@ -18,7 +18,7 @@ titles <- c(usps = "Digits (USPS): per cent of 2000 test digits recognised",
             olivetti_person = "One person among others (Olivetti; the paper: Woman No. 10, AR)",
             ar_sunglasses = "Sunglasses (AR)", ar_person = "Woman No. 10 (AR)")
 
-# What the small run leaves out: eight starts averaged, but for DL-FUMI, and most people.
+# What the small run leaves out: averages of eight starts, except for DL-FUMI, and most people.
 small_settings <- function(name) {
   Filter(function(s) s$method == "DL-FUMI" || !grepl("averaged", s$setting), paper_methods(name))
 }
@@ -71,7 +71,7 @@ main <- function() {
   for (name in names) report(name, results[[name]])
 }
 
-# An interrupted fit is a fit with a warning, and no ground for a table.
+# An interrupted fit is only a warning, but must not enter a table.
 stop_interrupted <- function(warning) stop("interrupted", call. = FALSE)
 
 seconds <- system.time(withCallingHandlers(main(), fumi_warning_interrupt = stop_interrupted))[["elapsed"]]

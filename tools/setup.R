@@ -5,10 +5,10 @@ root <- dirname(getwd())
 # A warning is shown where it arises, so it cannot come after a script's last line.
 options(warn = 1)
 
-# Makes sure that R packages and system tools are there. A package that cannot be
-# had is an error; a tool is not, because most scripts can do part of their work
-# without it. `system` holds names of Debian packages; an element's own name is
-# the command that shows it is there already, whoever installed it.
+# Makes sure that R packages and system tools are there. A package that cannot be installed is an
+# error; a missing tool is not, because most scripts can do part of their work without it.
+# `system`: names of Debian packages; the name of an element is the command that shows that the
+# tool is already there.
 need <- function(packages = character(), system = character()) {
   need_tools(system)
   for (install in list(from_debian, from_cran)) {
@@ -58,7 +58,7 @@ r_cmd <- function(command, ...) {
   }
 }
 
-# One line for each action, begun before the wait and closed with the seconds.
+# One line per action, begun before the wait and completed with the seconds.
 timed <- function(action, expr) {
   cat(action, "... ")
   flush(stdout())
@@ -74,8 +74,8 @@ use_libraries <- function(paths) {
   Sys.setenv(R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
 }
 
-# A new process sees libraries and packages that came a moment ago, and loads
-# nothing here that might still have to be replaced.
+# A new process sees libraries and packages installed a moment ago, and loads nothing into this one
+# that may still have to be replaced.
 new_r <- function(code, ...) {
   use_libraries(.libPaths())
   system2(file.path(R.home("bin"), "Rscript"), c("-e", shQuote(code), ...), stdout = TRUE,
@@ -105,7 +105,7 @@ from_cran <- function(packages) {
     chooseCRANmirror(ind = 1, local.only = TRUE)
   }
   options(timeout = max(300, getOption("timeout")))
-  # testthat comes by way of fs, which otherwise asks the system for libuv.
+  # testthat depends on fs, which otherwise looks for libuv on the system.
   Sys.setenv(USE_BUNDLED_LIBUV = "1")
   lib <- writable_library()
   cores <- max(1, parallel::detectCores(), na.rm = TRUE)
@@ -117,8 +117,8 @@ from_cran <- function(packages) {
 # ---- Debian and Ubuntu ----
 
 from_debian <- function(packages) {
-  # Where the system's R keeps its packages: of no use to another R, nor where
-  # the library path leaves it out.
+  # Where the system's R keeps its packages: useless for another R, or if the library path does not
+  # include it.
   library <- "/usr/lib/R/site-library"
   site <- strsplit(Sys.getenv("R_LIBS_SITE"), .Platform$path.sep)[[1]]
   if (normalizePath(R.home()) == "/usr/lib/R" && library %in% c(.libPaths(), site) && can_apt()) {
@@ -144,7 +144,7 @@ missing_tools <- function(system) {
   unname(system[!there])
 }
 
-# Without dpkg nobody can tell, and the build itself will.
+# Without dpkg this cannot be checked; the build itself will show it.
 debian_has <- function(package) {
   if (!nzchar(Sys.which("dpkg-query"))) return(TRUE)
   query <- c("-W", shQuote("-f=${Status}"), package)
@@ -175,8 +175,8 @@ apt_update <- local({
   }
 })
 
-# A failure is shown but stops nothing: what is missing is looked at afterwards. `inside`: a
-# command that runs another one in a system of its own.
+# A failure is shown but does not stop the script: what is missing is checked afterwards. `inside`:
+# a command that runs another one in a system of its own.
 apt_get <- function(..., inside = character()) {
   log <- tempfile("apt")
   command <- c(inside, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", ...)

@@ -1,12 +1,12 @@
 #!/usr/bin/env Rscript
-# Installs the package from its own source tarball into a temporary library, runs
-# every test against it, and closes with the count of expectations.
+# Installs the package from its own source tarball into a temporary library, runs all tests against
+# it, and ends with the number of expectations.
 
 # Rscript writes a space in the script's path as ~+~.
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
 
-# What packages are compiled with, and the browser that the tests of mil_view() look at its page in.
+# The tools with which packages are compiled, and the browser for the tests of mil_view().
 tools <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran",
            "libblas-dev", "liblapack-dev", chromium = "chromium")
 
@@ -18,7 +18,7 @@ run_tests <- function() {
   lib <- tempfile("library")
   install_own(lib)
   use_libraries(c(lib, .libPaths()))
-  # A plot in a test goes nowhere rather than to Rplots.pdf in the sources.
+  # Plots in tests are discarded instead of written to Rplots.pdf in the sources.
   options(device = function(...) grDevices::pdf(NULL))
   Sys.setenv(NOT_CRAN = "true")
   results <- testthat::test_dir(
@@ -29,7 +29,7 @@ run_tests <- function() {
   count(as.data.frame(results))
 }
 
-# With failures in full; a spinner has no place in a log.
+# With failures in full and without a spinner, which would clutter a log.
 one_line_a_file <- function() {
   testthat::ProgressReporter$new(update_interval = Inf, max_failures = Inf, show_praise = FALSE)
 }
@@ -40,7 +40,7 @@ count <- function(tests) {
     skipped = sum(tests$skipped))
 }
 
-# A run that does not reach its end is a failure, whatever had passed before.
+# A run that does not reach its end is a failure, whatever passed before.
 n <- tryCatch(run_tests(), error = function(e) {
   cat("the tests did not run to the end: ", conditionMessage(e), "\n", sep = "")
   c(passed = 0, failed = 1, skipped = 0)

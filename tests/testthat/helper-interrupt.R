@@ -19,19 +19,33 @@ saved <- function(out) {
 wait_for <- function(ok) for (i in 1:3000) if (isTRUE(try(ok(), TRUE))) return(TRUE) else Sys.sleep(.1)
 
 # Runs `setup` and then `lines`, which make a list `result`, in an R process of its own; sends it
-# an interrupt a second after `lines` begin, and returns the list. Warnings are gathered, by class,
-# in `warned`.
-interrupted <- function(setup, lines) {
+# an interrupt `delay` seconds after `lines` begin, and returns the list. Warnings are gathered, by
+# class, in `warned`. One that comes before there is anything whole is sent again, later.
+interrupted <- function(setup, lines, delay = 1) {
   out <- apart(c(
-    setup, "cat(Sys.getpid(), file = out)", "warned <- NULL",
+    setup, "warned <- NULL", "early <- function(e) result <<- list(early = TRUE)",
+    "tryCatch({ cat(Sys.getpid(), file = out)",
     "withCallingHandlers({", lines,
     "}, warning = function(w) { warned <<- c(warned, class(w)); invokeRestart('muffleWarning') })",
+    "}, interrupt = early, fumi_error_interrupt = early)",
     "saveRDS(c(result, list(warned = warned)), out)"))
   expect_true(wait_for(function() file.exists(out) && length(scan(out, quiet = TRUE)) == 1))
   pid <- scan(out, quiet = TRUE)
-  Sys.sleep(1)
+  Sys.sleep(delay)
   tools::pskill(pid, tools::SIGINT)
-  saved(out)
+  result <- saved(out)
+  if (isTRUE(result$early) && delay < 60) interrupted(setup, lines, 4 * delay) else result
+}
+
+# For two workers: a task of each that ends when both have begun, so that no worker does both.
+meeting <- function(folder = tempfile()) {
+  dir.create(folder)
+  here <- function() length(list.files(folder)) >= 2
+  function(...) {
+    file.create(tempfile("here", folder))
+    for (i in 1:3000) if (here()) break else Sys.sleep(.1)
+    Sys.getpid()
+  }
 }
 
 # interrupt_fit() of every method, in two processes of their own.

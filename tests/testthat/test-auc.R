@@ -23,7 +23,8 @@ test_that("instances are drawn by whole bags, as a bootstrap by hand draws them"
   set.seed(3)
   strata <- list(setdiff(1:12, bag[truth]), unique(bag[truth]))
   slow <- replicate(50, {
-    drawn <- unlist(lapply(strata, function(s) s[sample.int(length(s), replace = TRUE)]))
+    drawn <- unlist(lapply(strata, function(s)
+      s[sample.int(length(s), length(s) - 1, replace = TRUE)]))
     i <- unlist(lapply(drawn, function(b) which(bag == b)))
     mean(outer(score[i][truth[i]], score[i][!truth[i]], function(a, b) (a > b) + (a == b) / 2))
   })
@@ -32,6 +33,16 @@ test_that("instances are drawn by whole bags, as a bootstrap by hand draws them"
   a <- mil_auc(score, truth, letters[bag], n_boot = 100)
   set.seed(4)
   expect_identical(mil_auc(score, truth, letters[bag], n_boot = 100), a)
+})
+
+test_that("a bootstrap of few bags is not too short", {
+  set.seed(8)
+  truth <- rep(c(TRUE, FALSE), c(6, 7))
+  score <- c(1, 3, 5, 8, 9, 13, 2, 4, 6, 7, 10, 11, 12)
+  ratio <- bootstrap_variance(score, truth, 1:13, 4000) / delong_variance(score, truth)
+  expect_lt(abs(ratio - 1), .1)
+  a <- mil_auc(score, truth, bag = 1:13, n_boot = 50)
+  expect_equal(qnorm(a$high) - qnorm(a$auc), qt(.975, 11) * a$se / dnorm(qnorm(a$auc)))
 })
 
 test_that("instances that are copies of each other within bags add nothing", {

@@ -1,16 +1,3 @@
-# Four bags p, q, r, s of three instances each; p and r are positive.
-instances <- function() {
-  set.seed(1)
-  matrix(rnorm(72), 12, dimnames = list(NULL, letters[1:6]))
-}
-ids <- rep(c("p", "q", "r", "s"), each = 3)
-per_bag <- c(1, 0, 1, 0)
-per_instance <- rep(per_bag, each = 3)
-
-as_frame <- function(x, ...) data.frame(x, id = ids, y = per_instance, ...)
-as_matrices <- function(x, by = ids) lapply(split(seq_len(nrow(x)), by),
-                                            function(i) x[i, , drop = FALSE])
-
 # The same data through every door: each is a list of the arguments of bags().
 named_doors <- function(x) {
   d <- as_frame(x)
@@ -86,59 +73,13 @@ test_that("a formula takes columns by name, whatever they are called, and from d
   expect_false("hidden" %in% b$features)
 })
 
-# ---- labels ------------------------------------------------------------------
-
-test_that("labels of every kind mean the same", {
-  x <- instances()
-  y <- per_bag == 1
-  cases <- list(
-    "0/1" = list(per_bag, NULL, c("0", "1")),
-    integer = list(as.integer(per_bag), NULL, c("0", "1")),
-    "-1/1" = list(2 * per_bag - 1, NULL, c("-1", "1")),
-    logical = list(y, NULL, c("FALSE", "TRUE")),
-    factor = list(factor(y, c(FALSE, TRUE), c("z", "a")), NULL, c("z", "a")),
-    "factor, first level named" = list(factor(!y, c(FALSE, TRUE), c("z", "a")), "z", c("a", "z")),
-    character = list(ifelse(y, "a", "z"), "a", c("z", "a")),
-    "1/2" = list(ifelse(y, 2, 1), 2, c("1", "2")),
-    "0/1 turned round" = list(1 - per_bag, 0, c("1", "0")))
-  for (name in names(cases)) for (each in c(1, 3)) {
-    b <- bags(x, ids, rep(cases[[name]][[1]], each = each), positive = cases[[name]][[2]])
-    expect_identical(b$label, y, info = name)
-    expect_identical(b$classes, cases[[name]][[3]], info = name)
-  }
-})
-
-test_that("one value is enough for data to predict on", {
-  x <- instances()
-  expect_identical(bags(x, ids, rep("yes", 4), positive = "yes")$label, rep(TRUE, 4))
-  expect_identical(bags(x, ids, rep("yes", 4), positive = "no")$label, rep(FALSE, 4))
-  expect_identical(bags(x, ids, rep(0, 4))$label, rep(FALSE, 4))
-})
-
-test_that("labels with names go to the bags that they name", {
-  x <- instances()
-  named <- c(s = 0, r = 1, q = 0, p = 1)
-  expect_identical(bags(x, ids, named), bags(x, ids, per_bag))
-  expect_identical(bags(as_matrices(x), named), bags(x, ids, per_bag))
-  # ... also when each bag is a single instance.
-  one_each <- letters[1:12]
-  named <- setNames(rep(1:0, 6), rev(one_each))
-  expect_identical(bags(x, one_each, named)$label, rep(c(FALSE, TRUE), 6))
-})
-
-test_that("labels in order go to the bags as they first appear", {
-  x <- instances()
-  order <- c(10:12, 4:6, 1:3, 7:9)
-  expect_identical(bags(x[order, ], ids[order], c(0, 0, 1, 1))$ids, c("s", "q", "p", "r"))
-  expect_identical(bags(x[order, ], ids[order], c(0, 0, 1, 1))$label, c(FALSE, FALSE, TRUE, TRUE))
-})
-
 test_that("ids are kept as they are written, whatever the options", {
   x <- instances()
   id_of <- function(values) bags(x, rep(values, each = 3), per_bag)$ids
   expect_identical(id_of(c(1e5, 1e15, 3, 20)), c("100000", "1000000000000000", "3", "20"))
   expect_identical(id_of(factor(c("d", "c", "b", "a"))), c("d", "c", "b", "a"))
   expect_identical(bags(x, rep(c(TRUE, FALSE), each = 6), 1:0)$ids, c("TRUE", "FALSE"))
+  expect_error(id_of(1.7e9 + 1:4 / 2^22), "`bag`", class = "fumi_error_type")
   plain <- id_of(c(0.5, 1e5, 2, 3))
   old <- options(OutDec = ",", scipen = 100)
   on.exit(options(old))
@@ -146,22 +87,6 @@ test_that("ids are kept as they are written, whatever the options", {
 })
 
 # ---- truth, images, names ----------------------------------------------------
-
-test_that("truth is kept in the order of the user and read like labels", {
-  x <- instances()
-  truth <- per_instance == 1 & c(TRUE, FALSE, FALSE)
-  in_frame <- function(t, ...) as.data.frame(bags(x, ids, per_bag, truth = t, ...))$truth
-  expect_identical(in_frame(truth), truth)
-  expect_identical(in_frame(as.integer(truth)), truth)
-  expect_identical(in_frame(factor(truth, labels = c("no", "yes"))), truth)
-  expect_identical(as.data.frame(bags(as_frame(x, t = truth), "id", "y", truth = "t"))$truth, truth)
-  by_bag <- split(truth, ids)
-  expect_identical(as.data.frame(bags(as_matrices(x), per_bag, truth = by_bag))$truth, truth)
-  words <- ifelse(truth, "yes", "no")
-  expect_identical(as.data.frame(bags(x, ids, c("yes", "no")[c(1, 2, 1, 2)], positive = "yes",
-                                      truth = words))$truth, truth)
-  expect_warning(bags(x, ids, per_bag, truth = rep(TRUE, 12)), class = "fumi_warning_truth")
-})
 
 test_that("no method looks at the truth", {
   x <- instances()
@@ -260,11 +185,6 @@ expect_refused <- function(door, good, cases) {
   }
 }
 case <- function(with, class, names) list(with = with, class = class, names = names)
-hole <- function(value, row = 3, column = 2) {
-  x <- instances()
-  x[row, column] <- value
-  list(x = x)
-}
 
 test_that("bad instances are refused, by bags() and by dlfumi()", {
   x <- instances()
@@ -375,22 +295,6 @@ test_that("bad lists are refused", {
                   "fumi_error")
 })
 
-test_that("levels of `bag` without an instance are dropped with a warning", {
-  x <- instances()
-  expect_warning(b <- bags(x, factor(ids, c("p", "q", "r", "s", "t", "u")), per_bag), "t, u",
-                 class = "fumi_warning_empty_bag")
-  expect_identical(b, bags(x, ids, per_bag))
-})
-
-test_that("a fit needs both labels", {
-  x <- instances()
-  for (label in list(rep(1, 4), rep(0, 4)))
-    expect_error(dlfumi(x, ids, label, n_target = 1, n_background = 1), "`label`",
-                 class = "fumi_error_label")
-  expect_error(dlfumi(x[1, , drop = FALSE], 1, 1, n_target = 1, n_background = 1),
-               class = "fumi_error_label")
-})
-
 test_that("a number that is read back has a decimal point also where C has a comma", {
   expect_identical(number_text("%s", c("0,5", "1.5", "3")), c("0.5", "1.5", "3"))
   expect_identical(number_text("%.15g", c(0.1, -2)), c("0.1", "-2"))
@@ -413,6 +317,17 @@ test_that("a column `truth` is the truth by every door, unless it is named as a 
   expect_identical(read_bags(file), expected)
   fit <- sil(d, "id", "y")
   expect_identical(predict(fit, d)$.score, predict(fit, expected)$.score)
+  wide <- cbind(x, truth = hit)
+  expect_identical(bags(wide, ids, per_bag), expected)
+  expect_identical(bags(lapply(split(seq_along(ids), ids), function(i) wide[i, ])[unique(ids)],
+                        per_bag), expected)
+  expect_identical(bags(wide, ids, per_bag, truth = !hit & per_instance == 1)$features,
+                   expected$features)
+  expect_identical(predict(fit, wide)$.score, predict(fit, x)$.score)
+  skip_if_not_installed("Matrix")
+  sparse <- bags(Matrix::Matrix(wide, sparse = TRUE), ids, per_bag)
+  expect_identical(unclass(sparse)[c("truth", "features")],
+                   unclass(expected)[c("truth", "features")])
 
   named <- bags(mi(y, id) ~ a + truth, data = d)
   expect_identical(named$features, c("a", "truth"))
@@ -457,78 +372,4 @@ test_that("what a model said is no feature", {
   expect_silent(named <- bags(mi(y, id) ~ a + .score, data = said))
   expect_identical(named$features, c("a", ".score"))
   expect_identical(suppressWarnings(bags(said[names(said) != "id"], ".bag", "y")), b)
-})
-
-# ---- missing values ---------------------------------------------------------------
-
-test_that("na.omit and na.exclude leave instances out, by every door", {
-  x <- instances()
-  hit <- per_instance == 1 & c(TRUE, FALSE, FALSE)
-  holes <- x
-  holes[2, 3] <- NA
-  holes[c(7, 12), 1] <- NaN
-  kept <- -c(2, 7, 12)
-  expected <- bags(x[kept, ], ids[kept], per_bag, truth = hit[kept])
-  d <- as_frame(holes, truth = hit)
-  for (action in list(na.omit, na.exclude, "na.omit", "na.exclude")) {
-    word <- if (is.character(action)) sub("na.", "", action, fixed = TRUE)
-            else if (identical(action, na.omit)) "omit" else "exclude"
-    doors <- list(bags(holes, ids, per_bag, truth = hit, na.action = action),
-                  bags(holes, ids, per_instance, truth = hit, na.action = action),
-                  bags(d, "id", "y", na.action = action),
-                  bags(mi(y, id) ~ ., data = d, na.action = action),
-                  bags(as_matrices(holes), per_bag, truth = hit, na.action = action))
-    for (b in doors) {
-      expect_identical(na.action(b), structure(c(2L, 7L, 12L), class = word), ignore_attr = FALSE)
-      b$na.action <- NULL
-      expect_identical(b, expected)
-    }
-  }
-  for (action in list(na.fail, "na.fail"))
-    expect_error(bags(holes, ids, per_bag, na.action = action), "na.omit",
-                 class = "fumi_error_nonfinite")
-  for (action in list(na.pass, NULL, "omit", 1))
-    expect_error(bags(x, ids, per_bag, na.action = action), "`na.action`",
-                 class = "fumi_error_input")
-  expect_identical(bags(x, ids, per_bag, na.action = na.omit), bags(x, ids, per_bag))
-  expect_identical(coef(sil(holes, ids, per_bag, na.action = na.omit)),
-                   coef(sil(x[kept, ], ids[kept], per_bag)))
-})
-
-test_that("missing ids and labels of instances are left out too, infinite values are not", {
-  x <- instances()
-  expect_identical(bags(x, replace(ids, 4, NA), per_bag, na.action = na.omit)$x,
-                   bags(x[-4, ], ids[-4], per_bag)$x)
-  expect_identical(bags(x, ids, replace(per_instance, 4, NA), na.action = na.omit)$x,
-                   bags(x[-4, ], ids[-4], per_bag)$x)
-  expect_error(bags(x, ids, replace(per_bag, 2, NA), na.action = na.omit), "`label`",
-               class = "fumi_error_nonfinite")
-  expect_error(bags(hole(Inf)$x, ids, per_bag, na.action = na.omit), "infinite",
-               class = "fumi_error_nonfinite")
-})
-
-test_that("a bag that loses all its instances is dropped with a warning that names it", {
-  x <- instances()
-  x[4:6, 1] <- NA
-  for (label in list(per_bag, per_instance, setNames(per_bag, unique(ids)))) {
-    expect_warning(b <- bags(x, ids, label, na.action = na.omit), "q",
-                   class = "fumi_warning_empty_bag")
-    expect_identical(b$ids, c("p", "r", "s"))
-    expect_identical(b$label, c(TRUE, TRUE, FALSE))
-  }
-  expect_warning(b <- bags(x, factor(ids), per_bag, na.action = na.omit),
-                 class = "fumi_warning_empty_bag")
-  expect_error(bags(x * NA, ids, per_bag, na.action = na.omit), "`x`", class = "fumi_error_empty")
-})
-
-test_that("rows are left out as lm() leaves them out, with factors and terms", {
-  d <- as_frame(abs(instances()))
-  d$z <- gl(3, 4, labels = c("u", "v", "w"))
-  d$a[2] <- NA
-  d$z[5] <- NA
-  d$b[9] <- -1
-  b <- suppressWarnings(bags(mi(y, id) ~ sqrt(b) + a + z + ns(a, 2), data = d, na.action = na.omit))
-  model <- suppressWarnings(lm(y ~ sqrt(b) + a + z + splines::ns(a, 2), d))
-  expect_identical(unclass(na.action(b))[1:3], unname(unclass(na.action(model)))[1:3])
-  expect_equal(unname(as.matrix(b)[, c(1, 2, 6, 7)]), unname(model.matrix(model)[, c(2, 3, 6, 7)]))
 })

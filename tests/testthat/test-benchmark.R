@@ -35,7 +35,7 @@ test_that("a benchmark scores each bag once per method and repeat, on the same f
   expect_equal(r$tests$difference, with(r$results,
                                         auc[match(r$tests$first,
                                                   method)] - auc[match(r$tests$second, method)]))
-  expect_output(print(r), "16 bags, 2 folds, drawn 2 times")
+  expect_output(print(r), "16 bags, 2 folds, repeated 2 times")
   expect_output(print(r), "(p adjusted: none)", fixed = TRUE)
   expect_identical(drawn(plot(r))$returned, list(value = r, visible = FALSE))
 })
@@ -117,10 +117,10 @@ test_that("the seed decides, and what is in `dir` is not done again", {
   expect_identical(more$scores[more$scores$method == "sil", ], kept$scores,
                    ignore_attr = "row.names")
   expect_error(mil_benchmark(b, list(sil = mi_ace), folds = 2, repeats = 2, dir = dir),
-               "another method:", class = "fumi_error_dir")
-  expect_error(mil_benchmark(b, "sil", folds = 2, repeats = 3, dir = dir), "another folds:",
+               "another method or other parameters:", class = "fumi_error_dir")
+  expect_error(mil_benchmark(b, "sil", folds = 2, repeats = 3, dir = dir), "other folds:",
                class = "fumi_error_dir")
-  expect_error(mil_benchmark(b[-1], "sil", folds = 2, repeats = 2, dir = dir), "another data set:",
+  expect_error(mil_benchmark(b[-1], "sil", folds = 2, repeats = 2, dir = dir), "other data:",
                class = "fumi_error_dir")
 })
 
@@ -128,7 +128,8 @@ test_that("an interrupt ends a benchmark, and no fold is kept as one that failed
   b <- benchmark_bags()
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
-  stopped <- function(x, progress) list(stop_reason = "interrupt")
+  cut <- structure(list(stop_reason = "interrupt"), class = "mil_model")
+  stopped <- function(x, progress) cut
   expect_error(mil_benchmark(b, list(a = stopped), folds = 2, dir = dir),
                class = "fumi_error_interrupt")
   expect_length(list.files(dir), 0)

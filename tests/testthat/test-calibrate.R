@@ -289,7 +289,7 @@ test_that("bags that the fit has not seen may calibrate it", {
   fooled <- sil(b, classifier = memory, normalize = "none", calibrate = 0)
   fit <- mil_calibrate(fooled, noise_bags())
   expect_identical(fit$calibration$source, "given")
-  expect_output(print(fit), "by 60 other bags")
+  expect_output(print(fit), "on 60 other bags")
   expect_lt(mean(abs(predict(fit, noise_bags(), "prob", level = "bag")$.pred_1 - .5)), .1)
 })
 
@@ -336,6 +336,7 @@ test_that("models of version 0.1.0 score and classify as they did, and give prob
       } else expect_error(predict(fit, b, "prob", level = level), "mil_calibrate",
                           class = "fumi_error_no_probability")
     }
+    expect_identical(".pred_1" %in% names(augment(fit, b)), has_curve, info = name)
     expect_named(predict(mil_calibrate(fit, b), b, "prob", level = "bag"),
                  c(".bag", ".pred_0", ".pred_1"))
   }

@@ -65,12 +65,31 @@ test_that("each objection is raised where it is true, and only there", {
   fit$stop_reason <- "interrupt"
   expect_setequal(objections(fit), c("saturated weights", "interrupted"))
   expect_identical(setdiff(check_fit(small())$check, objections(small())), "calibrated in-sample")
+  expect_match(check_fit(small(max_iter = 2))$finding[1], "over the last iteration.", fixed = TRUE)
+})
+
+test_that("what is said of the calibration can be followed", {
+  b <- checked_bags()
+  advice <- function(fit) with(check_fit(fit), advice[check == "calibrated in-sample"])
+  expect_match(advice(sil(b, calibrate = 0)), "`calibrate = 5`", fixed = TRUE)
+  expect_no_match(advice(sil(b[c(1:3, 11:20)])), "`calibrate = 5`", fixed = TRUE)
+  fit <- sil(b)
+  expect_false("folds differ" %in% check_fit(fit)$check)
+  wrong <- fit
+  wrong$model$weights <- -fit$model$weights
+  differs <- mil_calibrate(fit, b, refit = function(b) wrong)
+  expect_match(differs$calibration$why, "differ")
+  expect_true("folds differ" %in% check_fit(differs)$check)
 })
 
 test_that("the beta that is proposed gives the median weight one half", {
   b <- checked_bags()
+  proposal <- function(fit) as.numeric(sub("`beta = (.*)`", "\\1", check_fit(fit)$advice[1]))
+  far <- small_fit(b, n_target = 1, n_background = 3, beta = 1e7)
+  near <- small_fit(b, n_target = 1, n_background = 3, beta = proposal(far))
+  expect_lt(stats::median(near$prob_target[near$prob_target > 0]), 0.9)
   fit <- small_fit(b, n_target = 1, n_background = 3, beta = 1e-5)
-  proposed <- as.numeric(sub("`beta = (.*)`", "\\1", check_fit(fit)$advice[1]))
+  proposed <- proposal(fit)
   p <- fit$prob_target[fit$prob_target > 0]
   expect_equal(stats::median(1 - (1 - p)^(proposed / fit$beta)), 0.5, tolerance = 0.05)
 })
@@ -97,9 +116,9 @@ test_that("bags show what the fit alone does not", {
   x <- matrix(rnorm(length(bag) * 5), ncol = 5)
   uneven <- bags(x, bag, rep(1:0, each = 10))
   fit <- suppressWarnings(sil(uneven, calibrate = 0))
-  expect_true("scores go with the size of bags" %in% objections(fit, uneven))
+  expect_true("scores grow with the size of bags" %in% objections(fit, uneven))
   other <- bags(x, bag, rep(0:1, each = 10))
-  expect_true("bags are not told apart" %in% objections(suppressWarnings(sil(uneven, calibrate = 0)), other))
+  expect_true("bags are not separated" %in% objections(suppressWarnings(sil(uneven, calibrate = 0)), other))
 
   larger <- bags(x, bag, as.integer(size == 20))
   expect_true("positive bags are larger" %in% objections(suppressWarnings(sil(larger, calibrate = 0)), larger))

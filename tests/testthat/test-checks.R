@@ -58,6 +58,13 @@ test_that("an unknown argument is refused, and the nearest one is suggested", {
   }
 })
 
+test_that("a fitter takes what bags() takes", {
+  b <- sim_bags(n_bags = 8, n_features = 4)
+  d <- as.data.frame(b)
+  expect_identical(sil(as.matrix(b), d$bag, d$label, axis = c(900, 910, 920, 930))$axis,
+                   bags(as.matrix(b), d$bag, d$label, axis = c(900, 910, 920, 930))$axis)
+})
+
 test_that("an error is reported as one of the function that the user called", {
   f <- function(arg) check_count(arg, "arg")
   expect_identical(rlang::catch_cnd(f(0))$call, quote(f(0)))

@@ -133,7 +133,7 @@ test_that("a forked process after threads does not hang", {
   job <- parallel::mcparallel(list(n_threads(2), par_here(list(threads = 2))$threads, fit()))
   on.exit(tools::pskill(job$pid, tools::SIGKILL))
   result <- NULL
-  for (i in 1:100)
+  for (i in 1:600)
     if (is.null(result)) result <- parallel::mccollect(job, wait = FALSE, timeout = .2)
   expect_identical(result[[1]], list(1L, 1L, before))
 })

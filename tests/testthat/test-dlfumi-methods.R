@@ -40,3 +40,11 @@ test_that("a stop reason of its own is shown", {
   fit$n_dropped <- 1L
   expect_output(print(fit), "1 found unused at times, 1 dropped")
 })
+
+test_that("a fit prints in 80 columns", {
+  local_reproducible_output(width = 80)
+  fit <- suppressWarnings(dlfumi(easy(), noise = "background", n_background = 4, max_iter = 3))
+  shown <- capture.output(print(fit))
+  expect_true(any(grepl("objective still changed", shown)))
+  expect_lte(max(nchar(shown)), 80)
+})

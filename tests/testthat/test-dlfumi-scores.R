@@ -81,7 +81,7 @@ test_that("an interrupt during predict() gives no unfinished scores", {
 test_that("scores that would not be finite are refused", {
   b <- easy()
   fit <- dlfumi(b, n_target = 1, n_background = 3, normalize = "none")
-  expect_error(score_instances(fit, b$x * 1e200), "squared", class = "fumi_error_scale")
+  expect_error(score_instances(fit, b$x * 1e200), "squares", class = "fumi_error_scale")
 })
 
 test_that("averaged scores have one coding", {

@@ -30,7 +30,7 @@ test_that("an explanation prints by falling probability and draws three pictures
   set.seed(1)
   b <- sim_bags(n_bags = 6, bag_size = 4, image_dim = c(4, 5))
   why <- mil_explain(fit_to(b), b, 2)
-  expect_output(print(why), "bag 2 (label 1)", fixed = TRUE)
+  expect_output(print(why), "Bag 2 (label 1)", fixed = TRUE)
   shown <- capture.output(print(why, n = 2))
   expect_match(shown[3], paste0("^ *", which.max(why$prob), " "))
   expect_match(shown[5], "and 2 more")

@@ -49,7 +49,7 @@ test_that("under a limit of the address space a fit says what it lacks, before i
                "b <- bags(matrix(rnorm(3e4), 1e4), rep(1:100, each = 100), rep(0:1, 50))",
                "for (fit in list(mi_svm, miles, function(b) dlfumi(b, n_background = 4900, n_start = 4)))",
                "  tryCatch(fit(b), error = function(e) writeLines(class(e)[1]))"), script)
-  out <- system2("sh", c("-c", shQuote(paste("ulimit -v 900000; timeout 60",
+  out <- system2("sh", c("-c", shQuote(paste("ulimit -v 900000; timeout 600",
                                              file.path(R.home("bin"), "Rscript"), "--vanilla",
   script))),
                  stdout = TRUE, stderr = FALSE, env = "OPENBLAS_NUM_THREADS=1")

@@ -24,7 +24,7 @@ spoiled <- local({
 mistakes <- function() list(
   # labels
   quote(bags(x, bag, replace(label[bag], 2:4, 0))),
-  "`label` must be the same for all instances of a bag, but bag 1 has both (what is true of single instances goes into `truth`).",
+  "`label` must be the same for all instances of a bag, but bag 1 has both (labels of single instances go into `truth`).",
   quote(bags(x, bag, label[1:7])),
   "`label` must have one value for each of the 8 bags or for each of the 32 instances, not 7.",
   quote(bags(x, bag, rep(c("yes", "no"), 4))),
@@ -36,11 +36,13 @@ mistakes <- function() list(
         "one, not a factor with 3 values: a, b, c (`one_vs_rest()` takes several classes)."),
   quote(dlfumi(x, bag, rep(1, 8))),
   "`label` must have at least one positive and one negative bag, but all 8 are positive.",
+  quote(sil(bags(x, bag, label)[0])),
+  "`label` must have at least one positive and one negative bag, but there is no bag.",
   quote(dlfumi(x, label)),
   "`bag` and `label` must both be given, but `label` is missing.",
   # instances
   quote(bags(cbind(d, sex = "f"), bag = "bag", label = "label")),
-  "`x` must have feature columns of numbers or factors, but sex (character) is not: `as.numeric()` or `factor()` says what is meant.",
+  "`x` must have feature columns of numbers or factors, but sex (character) is not: convert with `as.numeric()` or `factor()`.",
   quote(bags(t(x), bag, label)),
   "`bag` must give the bag of each of the 6 instances, not an integer vector of length 32 (instances are rows: is `x` transposed?).",
   quote(bags(replace(x, 5, NA), bag, label)),
@@ -48,17 +50,17 @@ mistakes <- function() list(
   quote(bags(d, bag = "bagg", label = "label")),
   "`bag` must name a column of the data, but there is no column \"bagg\" among a, b, c, d, e and 3 more (did you mean `bag`?).",
   quote(bags(x, bag = "bag", label = label)),
-  "`bag` must give the bag of each of the 32 instances, not \"bag\" (the name of a column is for a data frame).",
+  "`bag` must give the bag of each of the 32 instances, not \"bag\" (column names need a data frame).",
   quote(bags(x, bag = bag, label = "label")),
   paste("`label` must be 0/1, -1/1, logical, a factor with two levels, or any two values with `positive` naming the positive",
-        "one, not \"label\" (the name of a column is for a data frame)."),
+        "one, not \"label\" (column names need a data frame)."),
   quote(bags(label ~ ., data = d)),
   "`x` must be a formula `mi(label, bag) ~ features`, not `label ~ .`.",
   quote(dlfumi("scans.csv")),
   "`x` must be instances, not \"scans.csv\": `read_bags()` reads files.",
   # files
   quote(read_bags(plain, bag = "Bag")),
-  "`file` must have the columns `Bag` and `label`, but plain.csv has a, b, c, d, e and 3 more (did you mean `bag`?); say which they are by `bag` and `label`.",
+  "`file` must have the columns `Bag` and `label`, but plain.csv has a, b, c, d, e and 3 more (did you mean `bag`?); give their names as `bag` and `label`.",
   quote(read_bags(numbered)),
   paste("`file` must have a name for each column, but column 1 of numbered.csv has none (row names are left out by",
         "`write.csv(row.names = FALSE)`)."),
@@ -70,7 +72,7 @@ mistakes <- function() list(
   quote(dlfumi(b, maxiter = 10)),
   "Unknown argument `maxiter`. Did you mean `max_iter`?",
   quote(dlfumi(b, max_iter = 10, control = dlfumi_control("exact"))),
-  "`max_iter` must be given by itself or in `control`, not both.",
+  "`max_iter` must be given directly or in `control`, not both.",
   quote(em_dd(b, bag_weights = 1:8)),
   paste("`bag_weights` cannot be used by this method: `dlfumi()`, `dmil()`, `mi_ace()`, `mi_svm()`, `miles()` and `sil()`",
         "take weights of bags."),
@@ -82,7 +84,7 @@ mistakes <- function() list(
   "`lambda` must be a single finite number >= 0, not -1.",
   quote(miles(b, C = 1)),
   paste("Unknown argument `C`. The arguments are x, sigma, cost, bag_weights, normalize, calibrate, progress, bag, label,",
-        "positive, truth, image_dim, data, na.action, like."),
+        "positive, truth, image_dim, axis, data, na.action, like."),
   # new data
   quote(predict(fit, x[, 1:5])),
   "`new_data` must have the features of the fit, but it lacks f.",
@@ -105,13 +107,13 @@ mistakes <- function() list(
   quote(predict(fit, b, type = "class", threshold = "0.5")),
   "`threshold` must be a single finite number, not \"0.5\".",
   quote(mil_explain(fit, b, bag = "b17")),
-  "`bag` must name bags that are there, but there is no bag b17.",
+  "`bag` must name existing bags, but there is no bag b17.",
   quote(plot(mi_svm(b, kernel = "rbfdot"))),
   paste("`x` must have atoms or weights of features to plot, but this model of class mi_svm has none: `plot(x, \"scores\",",
         "new_data = bags)` shows the scores of bags, `plot(x, \"bag\", new_data = bags)` the instances of one."),
   # evaluation
   quote(mil_roc(fit, b)),
-  "`truth` must be given when `new_data` holds none for its instances, but it is NULL (`level = \"bag\"` needs only the labels).",
+  "`truth` must be given when `new_data` has none for its instances, but it is NULL (`level = \"bag\"` needs only the labels).",
   quote(mil_roc(predict(fit, b), label[bag])),
   "`x` must be numeric scores or a fitted model, not a data.frame of 32 x 3 (its column `.score` has them).",
   quote(mil_roc(predict(fit, b)$.score, label)),
@@ -125,7 +127,7 @@ mistakes <- function() list(
   quote(mil_tune(b, dlfumi, data.frame(lambda = 1), folds = 10)),
   "`folds` must be at most the number of bags of each label (4 positive, 4 negative), not 10.",
   quote(mil_benchmark(b, c("dlfumi", "misvm"))),
-  "`methods` must be names of functions of this package, but misvm is none (did you mean `mi_svm`?).",
+  "`methods` must be names of functions of this package, but misvm is not one (did you mean `mi_svm`?).",
   quote(bag_folds(d, 3)),
   "`x` must be bags, not a data.frame of 32 x 8.")
 
@@ -141,7 +143,7 @@ test_that("a common mistake gets one sentence that helps", {
 
 test_that("labels and ids that would be features too are told of", {
   d <- spoiled$d
-  expect_warning(bags(d, bag = d$bag, label = "label"), "takes that column out",
+  expect_warning(bags(d, bag = d$bag, label = "label"), "leaves that column out",
                  class = "fumi_warning_copy")
   expect_warning(bags(d, bag = "bag", label = factor(d$label)), "`label = \"label\"`",
                  class = "fumi_warning_copy")

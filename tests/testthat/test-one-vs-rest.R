@@ -43,6 +43,8 @@ test_that("a formula is a door, too, and the column `truth` is no feature in any
   expect_silent(by_column <- one_vs_rest(frame, "id", "y", sil))
   expect_identical(predict(by_column, d$x, "score"), predict(reference, d$x, "score"))
   for (fit in by_formula$fits) expect_identical(fit$features, letters[1:5])
+  by_matrix <- one_vs_rest(cbind(d$x, truth = 1), d$bag, d$label, sil)
+  expect_identical(predict(by_matrix, d$x, "score"), predict(reference, d$x, "score"))
 
   terms <- one_vs_rest(mi(y, id) ~ log(a + 9) + factor(round(b)), frame, fitter = sil)
   b <- bags(mi(y == "b", id) ~ log(a + 9) + factor(round(b)), frame[-8])
@@ -77,10 +79,10 @@ test_that("levels of a factor give the order, numbers are sorted", {
 
 test_that("other fitters and their parameters are passed on", {
   d <- three()
-  fitter <- function(x, ..., progress) list(size = length(x), given = list(...),
-                                            progress = progress)
+  fitter <- function(x, ..., progress)
+    structure(list(size = length(x), given = list(...), progress = progress), class = "mil_model")
   made <- one_vs_rest(d$x, d$bag, d$label, fitter, lambda = 3, scale = FALSE)
-  expect_identical(made$fits$b, list(size = 12L, given = list(lambda = 3), progress = FALSE))
+  expect_identical(unclass(made$fits$b), list(size = 12L, given = list(lambda = 3), progress = FALSE))
   expect_identical(ovr(d$x, bag = d$bag, label = d$label, lambda = .25)$fits$a$lambda, .25)
 })
 

@@ -44,3 +44,13 @@ test_that("the score of the row with witnesses is the one that held-out training
   expect_identical(which.max(tried$mean), which(tried$chosen))
   expect_match(tried$configuration[tried$chosen], paste("score", score))
 })
+
+test_that("the candidate of the fresh digits was chosen on draws that are not reported", {
+  chosen <- stored("tuned.rds")$usps_fresh[["DL-FUMI, centred"]]
+  run <- Filter(function(s) s$method == "DL-FUMI, centred", paper_methods("usps"))
+  expect_length(run, 1)
+  expect_identical(run[[1]]$parameters, chosen$parameters)
+  expect_gte(min(chosen$seed, chosen$check$seed), 9000)
+  expect_identical(sum(chosen$tried$chosen), 1L)
+  expect_lte(max(chosen$tried$raw) - chosen$tried$raw[chosen$tried$chosen], 0.1)
+})

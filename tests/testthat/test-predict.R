@@ -165,8 +165,8 @@ test_that("bag ids are needed for bags, and are written as bags() writes them", 
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
   expect_error(predict(fit, d$x, level = "bag"), "`bag`", class = "fumi_error_no_bag")
-  expect_error(predict(fit, d$x, level = "bag", bag = c(NA, d$id[-1])), "`bag`",
-               class = "fumi_error")
+  expect_error(predict(fit, d$x, level = "bag", bag = c(d$id[1], NA, d$id[-(1:2)])),
+               "missing for 1 instances, the first is 2", class = "fumi_error_no_bag")
   expect_error(predict(fit, d$x, bag = 1:3), "`bag`", class = "fumi_error_input")
   expect_error(predict(fit, data.frame(d$x), bag = "nope"), "`bag`", class = "fumi_error")
   expect_error(predict(fit, bags_of(d), bag = d$id), "`bag`", class = "fumi_error")

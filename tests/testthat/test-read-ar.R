@@ -208,5 +208,5 @@ test_that("a bad folder, size or file is a classed error that names it", {
   expect_error(read_ar(dir), "w-007-03.bmp", class = "fumi_error_file")
   unlink(file.path(dir, "w-007-03.bmp"))
   dir.create(file.path(dir, "w-008-03.bmp"))
-  expect_error(read_ar(dir), "w-008-03.bmp is none: it cannot be read", class = "fumi_error_file")
+  expect_error(read_ar(dir), "w-008-03.bmp is not one: it cannot be read", class = "fumi_error_file")
 })

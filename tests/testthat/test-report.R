@@ -46,7 +46,7 @@ test_that("the report is made of a CSV with columns of any name", {
   expect_identical(plain(cells$V2), true$class[match(plain(cells$V1), true$plot)])
   expect_false(is.unsorted(-as.numeric(cells$V3)))
   expect_true(all(plain(cells$V4) %in% c("oil & gas", "water")))
-  expect_error(report(list(file = file)), "columns `bag` and `label`.*plot, class.*by `bag` and `label`",
+  expect_error(report(list(file = file)), "columns `bag` and `label`.*plot, class.*as `bag` and `label`",
                class = "fumi_error_file")
 })
 

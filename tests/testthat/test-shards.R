@@ -163,7 +163,8 @@ test_that("daemons of mirai give the same fit, and one that dies does not hold i
   for (n_killed in 1:2) {
     mirai::daemons(0)
     mirai::daemons(2)
-    pids <- unlist(map_shards(parts, function(b, i, args) { Sys.sleep(.5); Sys.getpid() }))
+    wait_for(function() n_daemons() == 2)
+    pids <- unlist(map_shards(parts, meeting()))
     expect_length(unique(pids), 2)
     if (Sys.getpid() %in% pids) stop("there is no daemon")
     kill <- function(n) if (n == 4) for (pid in unique(pids)[seq_len(n_killed)]) tools::pskill(pid, 9)

@@ -40,6 +40,16 @@ test_that("every configuration can be fitted, to few bags too", {
   }
 })
 
+test_that("there is a grid for one feature, and for few different instances", {
+  set.seed(602)
+  few <- list(bags(matrix(rnorm(48), ncol = 1), rep(1:12, each = 4), rep(1:0, 6)),
+              bags(matrix(c(1, 2, 3, 1, 1, 4), 12, 3, byrow = TRUE), rep(1:6, each = 2),
+                   rep(1:0, 3)))
+  for (b in few) for (name in setdiff(names(grid_makers), c("em_dd", "diverse_density")))
+    for (parameters in check_grid(suggest_grid(b, name), list()))
+      expect_s3_class(suppressWarnings(fit_quietly(get(name), b, parameters)), "mil_model")
+})
+
 test_that("the grid draws nothing, and neither order nor number of bags objects matters", {
   b <- grid_bags()
   set.seed(1)

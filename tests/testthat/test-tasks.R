@@ -80,9 +80,9 @@ test_that("a folder gives back what was drawn for it, and names each part that d
   expect_equal(open(seed = 2)$drawn$seed, 2)               # nothing is kept yet
   run_tasks(some_tasks(1), square, open())
   expect_equal(open(seed = 2)$drawn$seed, 1)
-  expect_error(open(data = 1:9), "another data set:", class = "fumi_error_dir")
+  expect_error(open(data = 1:9), "other data:", class = "fumi_error_dir")
   expect_error(open(measure = "tpr"), "another measure:", class = "fumi_error_dir")
-  expect_error(open(1, "tpr"), "another data set, another measure:", class = "fumi_error_dir")
+  expect_error(open(1, "tpr"), "other data, another measure:", class = "fumi_error_dir")
   expect_error(open_work(dir, list(data = 1:10)), "another measure:", class = "fumi_error_dir")
   file <- list.files(dir, full.names = TRUE)
   kept <- readRDS(file)
@@ -174,6 +174,7 @@ test_that("two workers give the numbers of one, and one that dies is named", {
 with_daemons <- function(n, code) {
   mirai::daemons(n)
   on.exit(mirai::daemons(0))
+  wait_for(function() n_daemons() == n)
   code
 }
 
@@ -205,7 +206,7 @@ test_that("a daemon that dies is named, and none left is no wait", {
   die <- dies_at_2()
   with_daemons(2, expect_error(run_tasks(some_tasks(), die), "task 2", class = "fumi_error_worker"))
   with_daemons(2, {
-    pids <- run_tasks(some_tasks(2), function(task) { Sys.sleep(.5); Sys.getpid() })
+    pids <- run_tasks(some_tasks(2), meeting())
     for (pid in pids) kill_other(pid, Sys.getpid())
     wait_for(function() n_daemons() == 0)
     keep <- function(i, result) force(result)

@@ -121,8 +121,10 @@ test_that("a summary shows the use of atoms, or the features with the largest va
   s <- summary(suppressWarnings(e_fumi(odd_data$b)))
   expect_equal(sum(s$atoms$energy), 1)
   expect_null(s$atoms$unused)
-  expect_output(print(s), "Atoms (share of instances that use it, share of the codes' energy):",
+  expect_output(print(s), "Atoms (share of instances using it, share of the codes' energy):",
                 fixed = TRUE)
+  many <- mi_he(odd_data$b, n_background = 4, max_iter = 2, calibrate = 0)
+  expect_null(summary(many)$features)
 })
 
 test_that("tables are tibbles where the package is installed", {

@@ -118,18 +118,19 @@ test_that("results of other work are refused, with what differs", {
   expect_no_error(search())
   other <- b
   other$x[1] <- 0
-  refused <- function(code, what) expect_error(code, paste0("another ", what, ":"),
+  refused <- function(code, what) expect_error(code, paste0(what, ":"),
                                                class = "fumi_error_dir")
-  refused(search(other), "data set")
-  refused(search(grid = data.frame(sign = c(1, 2))), "method")
-  refused(search(fail = FALSE), "method")
-  refused(search(fitter = function(b, sign) first_feature(b, -sign)), "method")
-  refused(search(level = "instance"), "measure")
-  refused(search(metric = "tpr", fpr = .2), "measure")
-  refused(mil_tune(b, first_feature, data.frame(sign = 1), folds = 2, dir = dir), "folds")
-  refused(mil_cv(b, first_feature, folds = 3, group = c(1:3, 1:3), dir = dir), "folds")
+  refused(search(other), "other data")
+  refused(search(grid = data.frame(sign = c(1, 2))), "another method or other parameters")
+  refused(search(fail = FALSE), "another method or other parameters")
+  refused(search(fitter = function(b, sign) first_feature(b, -sign)),
+          "another method or other parameters")
+  refused(search(level = "instance"), "another measure")
+  refused(search(metric = "tpr", fpr = .2), "another measure")
+  refused(mil_tune(b, first_feature, data.frame(sign = 1), folds = 2, dir = dir), "other folds")
+  refused(mil_cv(b, first_feature, folds = 3, group = c(1:3, 1:3), dir = dir), "other folds")
   refused(mil_benchmark(b, list(one = first_feature), folds = 3, dir = dir),
-          "measure, another folds")
+          "another measure, other folds")
   expect_error(mil_cv(b, first_feature, sign = -1, folds = 3, dir = dir), "another method",
                class = "fumi_error_dir")
 })
@@ -148,6 +149,17 @@ test_that("a fitter need not know of progress bars, and one that does shows none
   fit_quietly(inner, known_bags(), list())
   expect_identical(seen, FALSE)
   expect_true(getOption("fumi.progress"))
+})
+
+test_that("a fitter that returns no model is told so", {
+  no_model <- function(b) list(score = 1)
+  expect_error(mil_cv(known_bags(), no_model), "`fitter` must return a fitted model",
+               class = "fumi_error_fit")
+  compared <- mil_benchmark(known_bags(), list(none = no_model, one = first_feature), folds = 2,
+                            repeats = 1)
+  expect_match(compared$results$error[2], "`fitter` must return a fitted model", fixed = TRUE)
+  expect_error(one_vs_rest(list(a = known_bags(), b = known_bags()), fitter = no_model),
+               "`fitter` must return a fitted model", class = "fumi_error_model")
 })
 
 test_that("groups stay together in cross-validation, too", {
@@ -191,7 +203,8 @@ test_that("noise has 0.5 at the witness level, whatever the sizes of bags", {
 test_that("an interrupt ends a search, and no fold is kept as one that failed", {
   dir <- tempfile()
   on.exit(unlink(dir, recursive = TRUE))
-  stopped <- function(b, sign, progress) if (sign > 0) first_feature(b) else list(stop_reason = "interrupt")
+  cut <- structure(list(stop_reason = "interrupt"), class = "mil_model")
+  stopped <- function(b, sign, progress) if (sign > 0) first_feature(b) else cut
   search <- function(sign) {
     set.seed(5)
     mil_tune(known_bags(), stopped, data.frame(sign = sign), folds = 3, dir = dir, refit = FALSE)

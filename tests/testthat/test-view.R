@@ -27,7 +27,10 @@ dumped <- function(file, address = "", ...) {
   browser <- Filter(nzchar, Sys.which(c("chromium", "google-chrome", "chromium-browser")))
   if (length(browser) == 0) skip("no browser")
   url <- shQuote(paste0("file://", normalizePath(file), address))
-  flags <- c("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom", ...)
+  profile <- tempfile("browser")            # two browsers cannot share one
+  on.exit(unlink(profile, recursive = TRUE))
+  flags <- c("--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+             paste0("--user-data-dir=", profile), "--dump-dom", ...)
   out <- system2(browser[[1]], c(flags, url), stdout = TRUE, stderr = FALSE, timeout = 300)
   paste(out, collapse = "\n")
 }

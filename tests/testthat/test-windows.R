@@ -43,6 +43,14 @@ test_that("a window with a point of a target is one", {
   flat <- windows_to_bags(c(1:6, 1:6), 2, 1, c(1, 0), recording = rep(1:2, each = 6),
                           truth = unlist(truth))
   expect_equal(as.data.frame(flat)$truth, as.data.frame(b)$truth)
+  d <- data.frame(v = rep(1:6, 2), truth = unlist(truth), id = rep(1:2, each = 6))
+  for (found in list(windows_to_bags(d, 2, 1, c(1, 0), recording = "id"),
+                     windows_to_bags(split(d[-3], d$id), 2, 1, c(1, 0)))) {
+    expect_identical(found$features, b$features)
+    expect_identical(found$truth, b$truth)
+  }
+  expect_identical(windows_to_bags(d, 2, 1, recording = "id"),
+                   windows_to_bags(d[-2], 2, 1, recording = "id"))
 })
 
 test_that("features are made of the windows as matrices", {
@@ -85,6 +93,8 @@ test_that("mistakes are told by the argument", {
   expect_error(windows_to_bags(letters, 2), class = "fumi_error_type")
   expect_error(windows_to_bags(list(), 2), class = "fumi_error_input")
   expect_error(windows_to_bags(x, 2, label = c(1, 0), truth = 1), "`truth`",
+               class = "fumi_error_input")
+  expect_error(windows_to_bags(1:4, 2, label = 1, truth = c(-1, 1, 1, -1)), "`truth` must be TRUE",
                class = "fumi_error_input")
   expect_error(windows_to_bags(x, 2, label = c(1, 0), feature = mean), "features",
                class = "fumi_error_argument")
