@@ -1,6 +1,7 @@
 # Counts with their nouns, written as for pluralize(), which needs the package glue:
 # "{n} bag{?s}" is "1 bag" or "2 bags", and "{?is/are}" follows the count before it.
-pluralize <- function(text) {
+pluralize <- function(...) {
+  text <- paste0(...)
   env <- parent.frame()
   parts <- regmatches(text, gregexpr("[{][^}]*[}]", text), invert = NA)[[1]]
   count <- NA
