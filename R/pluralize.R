@@ -1,4 +1,4 @@
-# Counts with their nouns, written as for pluralize(), which needs the package glue:
+# Counts with their nouns, written as for the function of this name in cli, which needs glue:
 # "{n} bag{?s}" is "1 bag" or "2 bags", and "{?is/are}" follows the count before it.
 pluralize <- function(...) {
   text <- paste0(...)
