@@ -2,6 +2,7 @@ test_that("nouns follow their counts", {
   n <- 1
   expect_identical(as.character(pluralize("{n} bag{?s}")), "1 bag")
   expect_identical(as.character(pluralize("{n + 1} bag{?s}")), "2 bags")
+  expect_identical(pluralize("{n} run{?s} x ", "{2} unit{?s}"), "1 run x 2 units")
   expect_identical(as.character(pluralize("{0} instance{?s} {?is a/are} known target{?s}")),
                    "0 instances are known targets")
 })
