@@ -518,7 +518,7 @@ check_both_labels <- function(b, call = rlang::caller_env()) {
   if (any(b$label) && !all(b$label)) return(invisible(b))
   stop_fumi("`label` must have at least one positive and one negative bag, but ",
             if (!length(b$label)) "there is no bag"
-            else paste0("all ", length(b$label), " are ", if (any(b$label)) "positive" else "negative"),
+            else paste("all", length(b$label), "are", if (any(b$label)) "positive" else "negative"),
             ".", class = "label", call = call)
 }
 
