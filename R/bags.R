@@ -366,8 +366,9 @@ check_bag <- function(bag, n, call, n_features = NULL) {
   name <- value_names(bag)
   if (length(unique(name)) < length(unique(bag)))
     stop_fumi("`bag` must differ as text where it differs, but ",
-              if (is.object(bag)) paste0("ids of class ", class(bag)[1], " do not: `as.character()` ",
-                                         "or `format()` makes text of them.")
+              if (is.object(bag))
+                paste0("ids of class ", class(bag)[1], " do not: `as.character()` or `format()` ",
+                       "makes text of them.")
               else "these numbers do not: `format(digits = 17)` makes text of them.",
               class = "type", call = call)
   ids <- unique(name)
