@@ -17,7 +17,8 @@ check_bag <- function(bag, n, call, n_features = NULL) {
   if (length(unique(name)) < length(unique(bag)))
     stop_fumi("`bag` must have ids that differ as text, but ",
               if (is.object(bag)) paste("those of class", class(bag)[1]) else "these numbers",
-              " do not: convert them with `as.character()` or `format(digits = )`.",
+              " do not: convert them with ",
+              if (is.object(bag)) "`as.character()` or `format()`." else "`format(digits = 17)`.",
               class = "type", call = call)
   ids <- unique(name)
   list(code = match(name, ids), ids = ids)

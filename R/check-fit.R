@@ -38,6 +38,9 @@
 #' check_fit(suppressWarnings(dlfumi(b, lambda = 5)), b)
 #' @export
 check_fit <- function(fit, bags = NULL) {
+  if (inherits(fit, "mil_one_vs_rest"))
+    stop_fumi("`fit` must be one model, not a mil_one_vs_rest: check one of its `fits`.",
+              class = "model")
   validate_model(fit, "fit")
   found <- known_problems(fit)
   if (!is.null(bags)) {

@@ -80,6 +80,7 @@ test_that("ids are kept as they are written, whatever the options", {
   expect_identical(id_of(factor(c("d", "c", "b", "a"))), c("d", "c", "b", "a"))
   expect_identical(bags(x, rep(c(TRUE, FALSE), each = 6), 1:0)$ids, c("TRUE", "FALSE"))
   expect_error(id_of(1.7e9 + 1:4 / 2^22), "`bag`", class = "fumi_error_type")
+  expect_length(id_of(format(1.7e9 + 1:4 / 2^22, digits = 17)), 4)
   plain <- id_of(c(0.5, 1e5, 2, 3))
   old <- options(OutDec = ",", scipen = 100)
   on.exit(options(old))

@@ -137,4 +137,6 @@ test_that("bags show what the fit alone does not", {
   expect_true("norms of instances differ much" %in% objections(fit, wide))
   expect_error(check_fit(fit, 1), "`bags`", class = "fumi_error_type")
   expect_error(check_fit(1), "`fit`", class = "fumi_error")
+  expect_error(check_fit(structure(list(), class = "mil_one_vs_rest")), "one of its `fits`",
+               class = "fumi_error_model")
 })
