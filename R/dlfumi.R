@@ -82,6 +82,13 @@
 #' atoms as they are fitted are in `noise$dictionary`, and `coef(filter = TRUE)` gives the
 #' directions that instances are multiplied with to detect them.
 #'
+#' Instances of the background then have a squared norm near 1, few atoms take anything from it,
+#' and with the default `beta` every instance of a positive bag has a weight \eqn{p} near 1: target
+#' atoms are learned from all of them. `witnesses` is the remedy where a bag holds few targets among
+#' other things that the negative bags lack, such as other people. A target adds its signature to
+#' the background and does not take it away, which `nonneg = "codes"` says. [suggest_grid()] has
+#' both.
+#'
 #' Use it where the target is a part of an instance or lies on top of a background: sub-pixel
 #' targets in spectra, glasses on faces. Where the target is the whole instance, as with digits,
 #' white noise is better. [mil_tune()] can choose: `noise`, `ridge`, `normalize` and
@@ -113,6 +120,9 @@
 #' the witnesses of the first. Instances with an `instance_prior` of 0 are never witnesses; where
 #' it is 1, these are the witnesses of their bag. Each round takes ten fits. It is for bags that
 #' hold one target, or few.
+#'
+#' With `noise = "background"`, what background is like is known from the negative bags, and the
+#' instances that are no witness are left out of the fit: they may well be targets, too.
 #'
 #' @param x,... the data: [bags()], or what [bags()] takes, for instance
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
@@ -272,7 +282,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$prior <- known$instance_prior[b$order[seq_len(b$n_positive)]]
   spec$given <- c(asked, known)
   check_witnesses(b, spec)
-  if (spec$witnesses > 0) spec$prior <- find_witnesses(b, spec, progress, rlang::current_env())
+  if (spec$witnesses > 0) spec <- find_witnesses(b, spec, progress, rlang::current_env())
   given[names(given) == "bag_weights"] <- known["bag_weights"]
   given[names(given) == "init"] <- list(as_warm_start(init))
   fit <- dlfumi_bridge(b, spec, init, progress)

@@ -72,8 +72,9 @@ grid_scales <- function(problems) {
     some <- unit_columns(sampled_columns(b, negative))
     c(distance = median_square(squared_distances(t(unit_columns(sampled_columns(b))))),
       correlation = usual_correlation(some), residual = usual_residual(some),
-      n_positive = sum(!negative), n_negative = sum(negative))
-  }, numeric(5))
+      n_positive = sum(!negative), n_negative = sum(negative), n_positive_bags = sum(b$label),
+      n_features = nrow(b$x))
+  }, numeric(7))
   counts <- startsWith(rownames(each), "n_")
   as.list(c(apply(each[!counts, , drop = FALSE], 1, stats::median),
             apply(each[counts, , drop = FALSE], 1, min)))
@@ -116,29 +117,30 @@ after_default <- function(default, grid) rbind(grid_rows(default), grid[names(de
 at_most <- function(n, available) max(1, min(n, available %/% 2))
 
 # `beta` is three halvings of 1 - p for what 15 directions leave of a typical negative: p spreads
-# over (0, 1) there, while targets, of which more is left, are near 1.
+# over (0, 1) there, while targets, of which more is left, are near 1. Witnesses need bags to be
+# looked for in, in the folds of `mil_tune()` too.
 dlfumi_grid <- function(s) {
   row <- function(noise, variant, lambda, n_target, n_background, ...)
     list(noise = noise, variant = variant, lambda = signif(lambda, 2),
          n_target = at_most(n_target, s$n_positive),
          n_background = at_most(n_background, s$n_negative), ...)
   white <- function(...) row("white", "paper", ...)
-  background <- function(ridge, norm = NA, score = NA, n_target = 3)
-    row("background", "exact", 0.05, n_target, 8, ridge = ridge, normalize = norm,
-        normalize_after = norm, score = score)
-  grid_rows(
-    background(0.001, score = "ratio", n_target = 1),
-    background(0.001, n_target = 1),
-    background(0.001, score = "ratio"),
-    background(0.001, "unit"),
-    background(0.001),
-    background(0.1),
+  background <- function(n_target, n_background, ridge = 0.001, ...)
+    row("background", "exact", 0.05, n_target, n_background, ridge = ridge, nonneg = "codes", ...)
+  witness <- function(n_target, n_background, rounds) if (s$n_positive_bags >= 6)
+    background(at_most(n_target, s$n_positive_bags), n_background, witnesses = rounds)
+  one <- list(background(3, 1, score = "ratio"), background(3, 1))
+  many <- list(background(6, 8), background(6, 8, 0.1))
+  each <- list(witness(6, 8, 2), witness(3, 1, 2))
+  noisy <- if (s$n_negative >= s$n_features) c(one, many, each) else c(each, many, one)
+  rows <- c(noisy, list(
+    witness(1, 1, 1),
     white(dlfumi_defaults("paper")$lambda, 4, 15),
     white(0.03 * s$correlation, 4, 15),
     white(0.01 * s$correlation, 4, 15, beta = signif(3 * log(2) / s$residual, 2)),
     white(0.01 * s$correlation, 8, 30),
-    white(0.003 * s$correlation, 8, 30),
-    row("white", "exact", 0.1 * s$correlation, 8, 30))
+    row("white", "exact", 0.1 * s$correlation, 8, 30)))
+  do.call(grid_rows, Filter(length, rows))
 }
 
 mi_svm_grid <- function(s) {

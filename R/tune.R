@@ -43,9 +43,10 @@
 #' @param level of what `metric` is taken: `"bag"` (default), `"witness"`, `"instance"` or
 #'   `"witness-0.1"`; see below.
 #' @param fpr number in \[0, 1\], default 0.1: the false positive rate for `"tpr"`.
-#' @param rule `"best"` (default): the best mean; `"one-se"`: the first configuration of the grid
-#'   whose mean is within one standard error of the best, so that a grid sorted from simple to
-#'   complex gives the simplest.
+#' @param rule `"best"` (default with a grid of your own): the best mean; `"one-se"` (default where
+#'   [suggest_grid()] makes the grid): the first configuration of the grid whose mean is no further
+#'   below the best than one standard error of the difference between the two over folds, so that
+#'   a grid sorted from simple to complex gives the simplest.
 #' @param refit `TRUE` (default) or `FALSE`: fit the chosen configuration to all bags?
 #' @param dir `NULL` (default: nothing is kept), or a folder in which results are kept: a run that
 #'   was stopped goes on where it was, see below.
@@ -72,7 +73,7 @@ mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., fo
                      group = NULL,
                      metric = c("auc", "tpr", "accuracy"),
                      level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1,
-                     rule = c("best", "one-se"),
+                     rule = if (missing(grid)) "one-se" else "best",
                      refit = TRUE, dir = NULL,
                      progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
@@ -337,16 +338,21 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
   if (all(is.na(mean_of)))
     stop_fumi("At least one configuration of `grid` must run, but all fail: ",
               tried$error[!is.na(tried$error)][1], class = "fit", call = call)
-  se <- vapply(by_fold, function(d) stats::sd(d$metric) / sqrt(nrow(d)), 0)
+  se <- vapply(by_fold, function(d) standard_error(d$metric), 0)
   results <- data.frame(grid, mean = mean_of, se = se,
                         failed = vapply(by_fold, function(d) sum(!is.na(d$error)), 0),
                         check.names = FALSE)
   best <- which.max(mean_of)
-  if (rule == "one-se") best <- which(mean_of >= mean_of[best] - se[best])[[1]]
+  if (rule == "one-se") {
+    below <- lapply(by_fold, function(d) by_fold[[best]]$metric - d$metric)
+    best <- which(vapply(below, function(b) mean(b) <= standard_error(b), NA))[[1]]
+  }
   structure(list(results = results, folds = tried, best = unname(best),
                  parameters = configurations[[best]],
                  fit = NULL, measure = measure, rule = rule), class = "mil_tune")
 }
+
+standard_error <- function(x) stats::sd(x) / sqrt(length(x))
 
 #' @export
 print.mil_tune <- function(x, digits = 3, ...) {
