@@ -6,8 +6,9 @@
 #' @param x the name of an experiment, see [paper_bags()]; or, for `paper_table()`, what
 #'   [paper_experiment()] returned.
 #' @param seed whole number >= 0, for a name: the seed of the stored results. `NULL` (default): that
-#'   of the experiment. Of `"usps"` and `"olivetti_eyeglasses"` there are fresh draws with seed
-#'   2028, too.
+#'   of the experiment. There are fresh draws of `"usps"` and `"olivetti_eyeglasses"` with seed
+#'   2028, of `"hyper_sandiego"` and `"hyper_hydice"` with 2029, and of these two,
+#'   `"olivetti_eyeglasses"`, `"olivetti_eyeglasses_apart"` and `"cmu_sunglasses"` with 2030.
 #' @return `paper_table()`: a data frame of class `paper_table`, one row per method and setting,
 #'   best first. For `"usps"` its columns are `method`, `setting`, `mean` and `sd` of the accuracy
 #'   in per cent over `runs` repetitions, and the `paper`'s accuracy. For the others: `method`,

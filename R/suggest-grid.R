@@ -6,13 +6,16 @@
 #' distances; numbers of atoms and clusters are never more than the instances allow.
 #'
 #' The first row is the default of the method, but for [dlfumi()]; the others go from simple to
-#' complex, so that `rule = "one-se"` of [mil_tune()] keeps the first unless another configuration
-#' is clearly better. The grid is the same in every session: no random numbers are used.
+#' complex, so that `rule = "one-se"` of [mil_tune()], its default with this grid, keeps the first
+#' unless another configuration is clearly better. The grid is the same in every session: no random numbers are used.
 #'
-#' For [dlfumi()], half of the grid has noise of the background's shape and half has white noise,
-#' its default, because which of the two is better depends on the data more than any number does.
-#' The first half comes first: of equal means [mil_tune()] takes the first row, and where few
-#' positive bags cannot tell the two apart, noise of the background's shape is the safer choice.
+#' For [dlfumi()], noise of the background's shape comes before white noise, its default: which of
+#' the two is better depends on the data more than any number does, and where few positive bags
+#' cannot tell them apart, noise of the background's shape is the safer choice. Where there are at
+#' least as many negative instances as features, as in scenes, the first row has few atoms and the
+#' ratio as score. Where there are fewer, as in photographs, every instance of a positive bag
+#' differs from the negatives in some way: there the first rows look for witnesses, if there are
+#' six positive bags or more.
 #'
 #' @param x [bags()], or a list of them as in [mil_tune()]: then one grid for all.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
