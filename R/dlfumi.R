@@ -81,6 +81,13 @@
 #' `noise$dictionary` holds the atoms of the whitened space, and `coef(filter = TRUE)` gives the
 #' directions with which instances are multiplied to detect them.
 #'
+#' Instances of the background then have a squared norm near 1 and are hardly described by atoms,
+#' and with the default `beta` every instance of a positive bag has a weight \eqn{p} near 1, so that
+#' target atoms are learned from all of them. Use `witnesses` where a bag holds few targets among
+#' other things that the negative bags lack, such as other people. If a target adds its signature to
+#' the background rather than taking something away, use `nonneg = "codes"`. [suggest_grid()] has
+#' both.
+#'
 #' Use it where the target is only part of an instance or is added to a background: sub-pixel
 #' targets in spectra, glasses on faces. Where the target is the whole instance, as with digits,
 #' white noise works better. [mil_tune()] can choose: `noise`, `ridge`, `normalize` and
@@ -112,6 +119,9 @@
 #' the first. Instances with an `instance_prior` of 0 are never witnesses; those with a prior of 1
 #' are the witnesses of their bag. Each round takes ten fits. Use it for bags with one target or a
 #' few.
+#'
+#' With `noise = "background"`, the negative bags tell what background is like, and the instances of
+#' positive bags that are not witnesses are left out of the fit, because they may be targets too.
 #'
 #' @param x,... the data: [bags()], or what [bags()] takes, for instance
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
@@ -272,7 +282,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
   spec$prior <- known$instance_prior[b$order[seq_len(b$n_positive)]]
   spec$given <- c(asked, known)
   check_witnesses(b, spec)
-  if (spec$witnesses > 0) spec$prior <- find_witnesses(b, spec, progress, rlang::current_env())
+  if (spec$witnesses > 0) spec <- find_witnesses(b, spec, progress, rlang::current_env())
   given[names(given) == "bag_weights"] <- known["bag_weights"]
   given[names(given) == "init"] <- list(as_warm_start(init))
   fit <- dlfumi_bridge(b, spec, init, progress)

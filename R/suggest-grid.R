@@ -7,15 +7,17 @@
 #' instances.
 #'
 #' The first row is the default of the method, with fewer atoms where there are too few instances
-#' for it, except for [dlfumi()]; the others go from simple to
-#' complex, so that `rule = "one-se"` of [mil_tune()] keeps the first unless another configuration
-#' is clearly better. No random numbers are used, so the grid is reproducible.
+#' for it, except for [dlfumi()]; the others go from simple to complex, so that `rule = "one-se"` of
+#' [mil_tune()], its default with this grid, keeps the first unless another configuration is clearly
+#' better. No random numbers are used, so the grid is reproducible.
 #'
-#' For [dlfumi()], half of the grid has `noise = "background"` and half has white noise, its
-#' default, because this choice matters more than any other parameter and depends on the data. The
-#' rows with `noise = "background"` come first: [mil_tune()] takes the first of several rows with
-#' equal means, and if there are too few positive bags to tell the two apart, this noise is the
-#' safer choice.
+#' For [dlfumi()], rows with `noise = "background"` come before those with white noise, its default:
+#' this choice matters more than any other parameter and depends on the data, and if there are too
+#' few positive bags to tell the two apart, noise of the background is the safer choice. If there
+#' are at least as many negative instances as features, as in scenes, the first row has few atoms
+#' and the ratio as score. If there are fewer, as in photographs, every instance of a positive bag
+#' differs from the negatives in some way; then the first rows look for witnesses, provided that
+#' there are at least six positive bags.
 #'
 #' @param x [bags()], or a list of them as in [mil_tune()], which then get one common grid.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
@@ -77,8 +79,9 @@ grid_scales <- function(problems) {
     c(distance = median_square(squared_distances(t(unit_columns(sampled_columns(b))))),
       correlation = usual_correlation(some), residual = usual_residual(some),
       n_positive = n_distinct(positive, sum(!negative)),
-      n_negative = n_distinct(some, sum(negative)))
-  }, numeric(5))
+      n_negative = n_distinct(some, sum(negative)), n_positive_bags = sum(b$label),
+      n_features = nrow(b$x))
+  }, numeric(7))
   counts <- startsWith(rownames(each), "n_")
   as.list(c(apply(each[!counts, , drop = FALSE], 1, stats::median),
             apply(each[counts, , drop = FALSE], 1, min)))
@@ -127,29 +130,30 @@ after_default <- function(default, grid) rbind(grid_rows(default), grid[names(de
 at_most <- function(n, available) max(1, min(n, available %/% 2))
 
 # `beta` is three halvings of 1 - p for what 15 directions leave of a typical negative: p spreads
-# over (0, 1) there, while targets, of which more is left, are near 1.
+# over (0, 1) there, while targets, of which more is left, are near 1. Witnesses need bags to be
+# looked for in, in the folds of `mil_tune()` too.
 dlfumi_grid <- function(s) {
   row <- function(noise, variant, lambda, n_target, n_background, ...)
     list(noise = noise, variant = variant, lambda = signif(lambda, 2),
          n_target = at_most(n_target, s$n_positive),
          n_background = at_most(n_background, s$n_negative), ...)
   white <- function(...) row("white", "paper", ...)
-  background <- function(ridge, norm = NA, score = NA, n_target = 3)
-    row("background", "exact", 0.05, n_target, 8, ridge = ridge, normalize = norm,
-        normalize_after = norm, score = score)
-  grid_rows(
-    background(0.001, score = "ratio", n_target = 1),
-    background(0.001, n_target = 1),
-    background(0.001, score = "ratio"),
-    background(0.001, "unit"),
-    background(0.001),
-    background(0.1),
+  background <- function(n_target, n_background, ridge = 0.001, ...)
+    row("background", "exact", 0.05, n_target, n_background, ridge = ridge, nonneg = "codes", ...)
+  witness <- function(n_target, n_background, rounds) if (s$n_positive_bags >= 6)
+    background(at_most(n_target, s$n_positive_bags), n_background, witnesses = rounds)
+  one <- list(background(3, 1, score = "ratio"), background(3, 1))
+  many <- list(background(6, 8), background(6, 8, 0.1))
+  each <- list(witness(6, 8, 2), witness(3, 1, 2))
+  noisy <- if (s$n_negative >= s$n_features) c(one, many, each) else c(each, many, one)
+  rows <- c(noisy, list(
+    witness(1, 1, 1),
     white(dlfumi_defaults("paper")$lambda, 4, 15),
     white(0.03 * s$correlation, 4, 15),
     white(0.01 * s$correlation, 4, 15, beta = signif(3 * log(2) / s$residual, 2)),
     white(0.01 * s$correlation, 8, 30),
-    white(0.003 * s$correlation, 8, 30),
-    row("white", "exact", 0.1 * s$correlation, 8, 30))
+    row("white", "exact", 0.1 * s$correlation, 8, 30)))
+  do.call(grid_rows, Filter(length, rows))
 }
 
 mi_svm_grid <- function(s) {

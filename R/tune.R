@@ -44,9 +44,10 @@
 #' @param level what `metric` measures: `"bag"` (default), `"witness"`, `"instance"` or
 #'   `"witness-0.1"`; see below.
 #' @param fpr number in \[0, 1\], default 0.1: the false positive rate for `"tpr"`.
-#' @param rule `"best"` (default): the best mean; `"one-se"`: the first configuration of the grid
-#'   whose mean is within one standard error of the best, which is the simplest one if the grid is
-#'   sorted from simple to complex.
+#' @param rule `"best"` (default with a grid of your own): the best mean; `"one-se"` (default with
+#'   the grid of [suggest_grid()]): the first configuration of the grid whose mean is not below the
+#'   best by more than one standard error of the difference between the two over folds, which is the
+#'   simplest such configuration if the grid is sorted from simple to complex.
 #' @param refit `TRUE` (default) or `FALSE`: whether to fit the chosen configuration to all bags.
 #' @param dir `NULL` (default: nothing is kept), or a folder for results, from which a run that was
 #'   stopped continues, see below.
@@ -58,8 +59,9 @@
 #'   \item{folds}{one row per configuration, fold and bags object, with the `metric`, seconds,
 #'     `error` and `warning`}
 #'   \item{best}{the chosen row; and `parameters`, a list, for `do.call()`}
-#'   \item{fit}{the refit, or `NULL`} `mil_cv()`: a data frame with one row per fold. Every fit,
-#'   also the refit, has its own random stream derived from the seed, so results do not depend on
+#'   \item{fit}{the refit, or `NULL`}
+#'
+#'   `mil_cv()`: a data frame with one row per fold. Every fit, also the refit, has its own random stream derived from the seed, so results do not depend on
 #'   the number of workers (daemons of mirai, or workers of a plan of the package future).
 #' @seealso [bag_folds()]
 #' @examples
@@ -73,7 +75,7 @@ mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., fo
                      group = NULL,
                      metric = c("auc", "tpr", "accuracy"),
                      level = c("bag", "witness", "instance", "witness-0.1"), fpr = 0.1,
-                     rule = c("best", "one-se"),
+                     rule = if (missing(grid)) "one-se" else "best",
                      refit = TRUE, dir = NULL,
                      progress = getOption("fumi.progress", interactive())) {
   measure <- check_measure(metric, level, fpr)
@@ -338,16 +340,21 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
   if (all(is.na(mean_of)))
     stop_fumi("At least one configuration of `grid` must run, but all failed: ",
               tried$error[!is.na(tried$error)][1], class = "fit", call = call)
-  se <- vapply(by_fold, function(d) stats::sd(d$metric) / sqrt(nrow(d)), 0)
+  se <- vapply(by_fold, function(d) standard_error(d$metric), 0)
   results <- data.frame(grid, mean = mean_of, se = se,
                         failed = vapply(by_fold, function(d) sum(!is.na(d$error)), 0),
                         check.names = FALSE)
   best <- which.max(mean_of)
-  if (rule == "one-se") best <- which(mean_of >= mean_of[best] - se[best])[[1]]
+  if (rule == "one-se") {
+    below <- lapply(by_fold, function(d) by_fold[[best]]$metric - d$metric)
+    best <- which(vapply(below, function(b) mean(b) <= standard_error(b), NA))[[1]]
+  }
   structure(list(results = results, folds = tried, best = unname(best),
                  parameters = configurations[[best]],
                  fit = NULL, measure = measure, rule = rule), class = "mil_tune")
 }
+
+standard_error <- function(x) stats::sd(x) / sqrt(length(x))
 
 #' @export
 print.mil_tune <- function(x, digits = 3, ...) {

@@ -19,38 +19,49 @@ check_witnesses <- function(b, spec, call = rlang::caller_env()) {
               n_seen, "), not ", spec$n_target, ".", call = call)
 }
 
-# The prior of the instances of positive bags after `spec$witnesses` rounds: 1 for a witness, else
-# 0.
+# `spec` with what is known of the instances of positive bags after `spec$witnesses` rounds.
 find_witnesses <- function(b, spec, progress, call) {
   positive <- which(b$label)
   n_folds <- min(witness_folds, length(positive))
   bar <- task_progress(progress, "witnesses", spec$witnesses * n_folds)
   on.exit(bar$done())
-  prior <- spec$prior
+  known <- spec
   for (round in seq_len(spec$witnesses)) {
     fold <- integer(length(b$ids))
     fold[positive] <- sample(rep_len(seq_len(n_folds), length(positive)))
     score <- numeric(b$n_positive)
     for (k in seq_len(n_folds)) {
       unseen <- which(fold[b$bag] == k)
-      score[unseen] <- score_unseen(b, unseen, spec, prior, call)
+      score[unseen] <- score_unseen(b, unseen, known, call)
       bar$tick(paste("round", round))
     }
-    prior <- best_of_bags(score, b$bag[seq_len(b$n_positive)], spec$prior)
+    chosen <- best_of_bags(score, b$bag[seq_len(b$n_positive)], spec$prior)
+    known <- with_witnesses(spec, b, chosen)
   }
-  prior
+  known
 }
 
 # Scores of the instances in the columns `unseen`, by a fit to all others.
-score_unseen <- function(b, unseen, spec, prior, call) {
+score_unseen <- function(b, unseen, spec, call) {
   spec[c("n_start", "combine", "keep_background",
          "witnesses")] <- list(witness_starts, "average", FALSE, 0)
-  spec["prior"] <- list(prior[-unseen])
+  spec["prior"] <- list(spec$prior[-unseen])
   spec["weight"] <- list(spec$weight[-unseen])
   fit <- suppressWarnings(dlfumi_bridge(take_columns(b, seq_along(b$bag)[-unseen]), spec, "paper",
                                         FALSE))
   if (fit$stop_reason == "interrupt") check_status("interrupt", call)
   score_instances(fit, b$x[, unseen, drop = FALSE], call = call)
+}
+
+# p = 1 for the witnesses (`chosen` is 1), else 0: the others are background. Where the noise has
+# the background's shape, which the negatives tell, they are left out: they may be targets, too.
+with_witnesses <- function(spec, b, chosen) {
+  spec$prior <- chosen
+  if (spec$noise == "background") {
+    if (is.null(spec$weight)) spec$weight <- rep(1, length(b$bag))
+    spec$weight[which(chosen == 0)] <- 0
+  }
+  spec
 }
 
 # 1 for the instance of each bag with the highest score, else 0. Where the prior that was given is

@@ -118,7 +118,9 @@ method_grids <- function(name) list(
 # its own, all that suggest_grid() has.
 suggested <- c(`DL-FUMI, noise chosen` = "dlfumi", `mi-SVM` = "mi_svm", `MI-ACE` = "mi_ace",
                `MI-HE` = "mi_he", MILES = "miles", `e-FUMI` = "e_fumi", DMIL = "dmil",
-               `EM-DD` = "em_dd", `single instances` = "sil", `DL-FUMI, suggest_grid()` = "dlfumi")
+               `EM-DD` = "em_dd", `single instances` = "sil", `DL-FUMI, suggest_grid()` = "dlfumi",
+               `DL-FUMI, mil_tune()` = "dlfumi")
+own_choice <- c("DL-FUMI, suggest_grid()", "DL-FUMI, mil_tune()")
 
 noise_grid <- function(x) {
   s <- fumi:::grid_scales(x)
@@ -136,13 +138,13 @@ noise_grid <- function(x) {
 }
 
 is_new <- function(name, method = "") paper_protocol(sub("^usps_.*", "usps", name))$seed != 2016 ||
-  name == "olivetti_eyeglasses" && method == "DL-FUMI, noise chosen"
+  name == "olivetti_eyeglasses" && method %in% c("DL-FUMI, noise chosen", "DL-FUMI, mil_tune()")
 
 suggested_grid <- function(name, method) {
   bags <- tuning_bags(name)
   if (method == "DL-FUMI, noise chosen") return(noise_grid(bags))
   grid <- suggest_grid(bags, get(suggested[[method]]))
-  if (method == "DL-FUMI, suggest_grid()") grid else utils::head(grid, 8)
+  if (method %in% own_choice) grid else utils::head(grid, 8)
 }
 
 grids <- function(name) switch(
@@ -168,7 +170,7 @@ methods_of <- function(name) {
                  else if (is_new(name)) setdiff(names(suggested),
                                              c("e-FUMI", "MILES", "EM-DD", "DL-FUMI, suggest_grid()"))
                  else c("DL-FUMI", "mi-SVM", "EM-DD", "MMDL", "DMIL", "MI-ACE",
-                        "DL-FUMI, noise chosen"[name == "olivetti_eyeglasses"])
+                        c("DL-FUMI, noise chosen", "DL-FUMI, mil_tune()")[name == "olivetti_eyeglasses"])
   intersect(all_methods, strsplit(option("methods", paste(all_methods, collapse = ";")), ";")[[1]])
 }
 
@@ -197,6 +199,7 @@ tune_method <- function(name, method) {
                     folds = if (name == "olivetti_person") 2 else 3,
                     group = tuning_draws(name)[[1]]$bag_group,
                     level = if (new) "witness" else "witness-0.1",
+                    rule = if (method == "DL-FUMI, mil_tune()") "one-se" else "best",
                     refit = FALSE, dir = file.path(dir, "tune", name, method))
   text <- vapply(seq_len(nrow(grid)), function(i) {
     row <- Filter(function(v) length(v) && !anyNA(v),

@@ -87,3 +87,20 @@ test_that("mil_tune() takes it by default, and asks for a grid where there is no
   expect_error(suggest_grid(1), "`x`", class = "fumi_error_input")
   expect_error(suggest_grid(b, "no_such"), "`fitter`", class = "fumi_error_input")
 })
+
+test_that("the grid of dlfumi() looks for witnesses first where features outnumber negatives", {
+  set.seed(602)
+  faces <- suggest_grid(sim_bags(n_bags = 20, bag_size = 2, n_features = 60))
+  scenes <- suggest_grid(grid_bags(20))
+  expect_equal(faces$witnesses[1], 2)
+  expect_equal(scenes[1, c("score", "n_background")], data.frame(score = "ratio", n_background = 1))
+  expect_true(is.na(scenes$witnesses[1]))
+  few <- suggest_grid(grid_bags(10))
+  expect_false("witnesses" %in% names(few))
+})
+
+test_that("its grid goes by one standard error, one of your own by the best mean", {
+  b <- grid_bags()
+  expect_equal(mil_tune(b, sil, refit = FALSE)$rule, "one-se")
+  expect_equal(mil_tune(b, sil, data.frame(cost = c(0.1, 1)), refit = FALSE)$rule, "best")
+})

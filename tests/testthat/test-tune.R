@@ -54,6 +54,8 @@ test_that("one standard error takes the first that is near", {
                                         list(), rule)$best
   expect_equal(choose("best"), 3)
   expect_equal(choose("one-se"), 2)
+  tried$metric <- c(.5, .9, .58, .98, .7, .7)       # always .08 below: no error of the difference
+  expect_equal(choose("one-se"), 2)
 })
 
 test_that("a configuration that fails is reported, and is an error when all do", {

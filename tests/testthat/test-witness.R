@@ -26,11 +26,11 @@ test_that("instances are scored by a fit to all other bags", {
   weights <- stats::setNames(as.numeric(seq_along(b$ids)), b$ids)
   prior <- rep(c(.2, .9), length.out = b$n_positive)
   spec <- list(n_target = 2, n_background = 3, lambda = .01, beta = 1, gamma = .1, psi = 2,
-               weight = unname(weights)[b$bag],
+               weight = unname(weights)[b$bag], prior = prior,
                  noise = "white", normalize = "unit", nonneg = "none",
                  control = dlfumi_control("exact", max_iter = 3))
   set.seed(3)
-  score <- score_unseen(b, unseen, spec, prior, rlang::current_env())
+  score <- score_unseen(b, unseen, spec, rlang::current_env())
   others <- b[-c(2, 5)]
   given <- numeric(length(others$bag))
   given[others$order[seq_len(others$n_positive)]] <- prior[-unseen]
@@ -60,6 +60,27 @@ test_that("weights and priors stay with their instances", {
   found <- fit_witnesses(b, instance_prior = prior, bag_weights = weights)
   expect_identical(sum(found$prob_target), 10)
   expect_identical(sum(found$prob_target[d$truth]), 0)
+})
+
+test_that("with noise of the background's shape, the others of a bag are left out", {
+  b <- witness_bags()
+  fit <- fit_witnesses(b, noise = "background")
+  expect_identical(sum(fit$prob_target), 10)
+  chosen <- b$order[seq_len(b$n_positive)][fit$prob_target[b$order[seq_len(b$n_positive)]] == 1]
+  others <- setdiff(which(as.data.frame(b)$label == "1"), chosen)
+  moved <- as.matrix(b)
+  moved[others, ] <- 0
+  fitted <- function(x) {
+    b <- bags(x, rep(b$ids, each = 5), as.character(as.data.frame(b)$label), positive = "1")
+    spec <- list(n_target = 1, n_background = 3, lambda = .001, beta = 30, gamma = .001, psi = 1,
+                 noise = "background", ridge = .001, normalize = "none", normalize_after = "none",
+                 nonneg = "none", n_start = 1, combine = "best", score = "difference",
+                 keep_background = FALSE, witnesses = 0, control = dlfumi_control("exact"))
+    spec <- with_witnesses(spec, b, as.numeric(b$order[seq_len(b$n_positive)] %in% chosen))
+    set.seed(4)
+    dlfumi_bridge(b, spec, "paper", FALSE)$dictionary
+  }
+  expect_equal(fitted(moved), fitted(as.matrix(b)), ignore_attr = TRUE)
 })
 
 test_that("what cannot be looked for is said", {
