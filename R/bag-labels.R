@@ -104,8 +104,9 @@ check_truth <- function(truth, classes, bag, y, call) {
 
 check_both_labels <- function(b, call = rlang::caller_env()) {
   if (any(b$label) && !all(b$label)) return(invisible(b))
-  found <- if (!length(b$label)) "there is no bag"
-           else paste0("all ", length(b$label), " are ", if (any(b$label)) "positive" else "negative")
+  n <- length(b$label)
+  found <- if (n == 0) "there is no bag"
+           else paste("all", n, "are", if (any(b$label)) "positive" else "negative")
   stop_fumi("`label` must have at least one positive and one negative bag, but ", found, ".",
             class = "label", call = call)
 }

@@ -118,7 +118,7 @@ calibrated_in_sample <- function(fit) {
             c(if (!useless) "`calibrate = 5`, or ",
               "`mil_calibrate()` with bags that it has not seen")),
     problem(identical(all$source, "out-of-fold") && !is.null(all$why), "folds differ",
-            "Fits to parts of the bags differ much from this one, so its probabilities are uncertain.",
+            "Fits to parts of the bags differ much from this one: its probabilities are uncertain.",
             "`n_start = 8` where the method has it, or `mil_cv()` to see how good they are"))
 }
 

@@ -61,8 +61,10 @@
 #'   \item{best}{the chosen row; and `parameters`, a list, for `do.call()`}
 #'   \item{fit}{the refit, or `NULL`}
 #'
-#'   `mil_cv()`: a data frame with one row per fold. Every fit, also the refit, has its own random stream derived from the seed, so results do not depend on
-#'   the number of workers (daemons of mirai, or workers of a plan of the package future).
+#'   `mil_cv()`: a data frame with one row per fold.
+#'
+#'   Every fit, also the refit, has its own random stream derived from the seed, so results do not
+#'   depend on the number of workers (daemons of mirai, or workers of a plan of the package future).
 #' @seealso [bag_folds()]
 #' @examples
 #' set.seed(1)
