@@ -7,7 +7,8 @@
 #'
 #' The first row is the default of the method, but for [dlfumi()]; the others go from simple to
 #' complex, so that `rule = "one-se"` of [mil_tune()], its default with this grid, keeps the first
-#' unless another configuration is clearly better. The grid is the same in every session: no random numbers are used.
+#' unless another configuration is clearly better. The grid is the same in every session: no random
+#' numbers are used.
 #'
 #' For [dlfumi()], noise of the background's shape comes before white noise, its default: which of
 #' the two is better depends on the data more than any number does, and where few positive bags
