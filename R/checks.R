@@ -36,7 +36,7 @@ check_dots_empty <- function(..., known = character(), call = rlang::caller_env(
   if (...length() == 0) return(invisible())
   name <- ...names()[1]
   if (is.null(name) || is.na(name) || name == "")
-    stop_fumi("Arguments must be named, but ", pluralize("{...length()} {?is/are}"),
+    stop_fumi("Arguments must be named, but ", pluralize("{(...length())} {?is/are}"),
               " given without a name.", class = "argument", call = call)
   stop_unknown(name, known, call)
 }

@@ -108,8 +108,8 @@ mistakes <- function() list(
   "`threshold` must be a single finite number, not \"0.5\".",
   quote(mil_explain(fit, b, bag = "b17")),
   "`bag` must name existing bags, but there is no bag b17.",
-  quote(plot(mi_svm(b, kernel = "rbfdot"))),
-  paste("`x` must have atoms or weights of features to plot, but this model of class mi_svm has none: `plot(x, \"scores\",",
+  quote(plot(dmil(b, kernel = "rbfdot"))),
+  paste("`x` must have atoms or weights of features to plot, but this model of class dmil has none: `plot(x, \"scores\",",
         "new_data = bags)` shows the scores of bags, `plot(x, \"bag\", new_data = bags)` the instances of one."),
   # evaluation
   quote(mil_roc(fit, b)),
