@@ -122,6 +122,8 @@
 #'
 #' With `noise = "background"`, the negative bags tell what background is like, and the instances of
 #' positive bags that are not witnesses are left out of the fit, because they may be targets too.
+#' With a `ridge` of 1 or more, the noise is nearly white, and they are background as with white
+#' noise.
 #'
 #' @param x,... the data: [bags()], or what [bags()] takes, for instance
 #'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.

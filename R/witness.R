@@ -55,9 +55,10 @@ score_unseen <- function(b, unseen, spec, call) {
 
 # p = 1 for the witnesses (`chosen` is 1), else 0: the others are background. Where the noise has
 # the background's shape, which the negatives tell, they are left out: they may be targets, too.
+# With a large ridge the noise is nearly white, and the background is again learned from them.
 with_witnesses <- function(spec, b, chosen) {
   spec$prior <- chosen
-  if (spec$noise == "background") {
+  if (spec$noise == "background" && (is.null(spec$ridge) || spec$ridge < 1)) {
     if (is.null(spec$weight)) spec$weight <- rep(1, length(b$bag))
     spec$weight[which(chosen == 0)] <- 0
   }

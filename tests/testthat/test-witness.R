@@ -70,17 +70,20 @@ test_that("with noise of the background's shape, the others of a bag are left ou
   others <- setdiff(which(as.data.frame(b)$label == "1"), chosen)
   moved <- as.matrix(b)
   moved[others, ] <- 0
-  fitted <- function(x) {
+  fitted <- function(x, ridge) {
     b <- bags(x, rep(b$ids, each = 5), as.character(as.data.frame(b)$label), positive = "1")
     spec <- list(n_target = 1, n_background = 3, lambda = .001, beta = 30, gamma = .001, psi = 1,
-                 noise = "background", ridge = .001, normalize = "none", normalize_after = "none",
+                 noise = "background", ridge = ridge, normalize = "none", normalize_after = "none",
                  nonneg = "none", n_start = 1, combine = "best", score = "difference",
                  keep_background = FALSE, witnesses = 0, control = dlfumi_control("exact"))
     spec <- with_witnesses(spec, b, as.numeric(b$order[seq_len(b$n_positive)] %in% chosen))
     set.seed(4)
     dlfumi_bridge(b, spec, "paper", FALSE)$dictionary
   }
-  expect_equal(fitted(moved), fitted(as.matrix(b)), ignore_attr = TRUE)
+  for (ridge in list(.001, NULL))
+    expect_equal(fitted(moved, ridge), fitted(as.matrix(b), ridge), ignore_attr = TRUE)
+  nearly_white <- all.equal(fitted(moved, 30), fitted(as.matrix(b), 30), check.attributes = FALSE)
+  expect_match(nearly_white, "difference")
 })
 
 test_that("what cannot be looked for is said", {
