@@ -115,17 +115,20 @@
 #' bags(d, bag = "box", label = "found", positive = "yes")
 #' bags(mi(found, box) ~ ., data = d, positive = "yes")
 #'
-#' # The truth about instances, and bags turned into a data frame and back d$truth <- rep(c("yes",
-#' "no", "no", "no"), 3) == "yes" & d$found == "yes" b <- bags(d, bag = "box", label = "found",
-#' positive = "yes") identical(bags(as.data.frame(b), "bag", "label"), b)
+#' # The truth about instances, and bags turned into a data frame and back
+#' d$truth <- rep(c("yes", "no", "no", "no"), 3) == "yes" & d$found == "yes"
+#' b <- bags(d, bag = "box", label = "found", positive = "yes")
+#' identical(bags(as.data.frame(b), "bag", "label"), b)
 #'
-#' # A factor: one feature per level d$colour <- factor(rep(c("red", "green", "blue"), 4))
+#' # A factor: one feature per level
+#' d$colour <- factor(rep(c("red", "green", "blue"), 4))
 #' head(as.matrix(bags(mi(found, box) ~ X1 + colour, data = d, positive = "yes")), 3)
 #'
-#' # Formula terms, whose centres and knots are used for new data too fit <- sil(mi(found, box) ~
-#' log(X1) + poly(X2, 2) + colour, data = d, positive = "yes") predict(fit, d[1:3, ])
-#' bags(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d[1:6, ], positive = "yes", like =
-#' fit)
+#' # Formula terms, whose centres and knots are used for new data too
+#' fit <- sil(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d, positive = "yes")
+#' predict(fit, d[1:3, ])
+#' bags(mi(found, box) ~ log(X1) + poly(X2, 2) + colour, data = d[1:6, ], positive = "yes",
+#'      like = fit)
 #'
 #' # Missing values
 #' d$X1[2] <- NA

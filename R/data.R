@@ -59,8 +59,9 @@
 #' Computer Vision*, 138-142. \doi{10.1109/ACV.1994.341300}
 #' @seealso [olivetti_images()], [read_ar()] for a larger set with sunglasses.
 #' @examples
-#' # Who wears them in only some images, and in how many worn <- tapply(olivetti$eyeglasses,
-#' olivetti$person, sum) worn[worn > 0 & worn < 10]
+#' # Who wears them in only some images, and in how many
+#' worn <- tapply(olivetti$eyeglasses, olivetti$person, sum)
+#' worn[worn > 0 & worn < 10]
 "olivetti"
 
 #' Images as arrays of doubles

@@ -30,10 +30,11 @@
 #' and Machine Intelligence* 23(2), 228-233. \doi{10.1109/34.908974}
 #' @seealso [olivetti] for faces that are in this package.
 #' @examples
-#' # Two artificial files of 4 x 4 pixels, each of a single grey level write_flat <- function(file,
-#' grey) { header <- c(102, 0, 54, 40, 4, 4, 1 + 24 * 65536, 0, 48, 0, 0, 0, 0)
-#' writeBin(c(charToRaw("BM"), writeBin(as.integer(header), raw(), endian = "little"),
-#' as.raw(rep(grey, 48))), file)
+#' # Two artificial files of 4 x 4 pixels, each of a single grey level
+#' write_flat <- function(file, grey) {
+#'   header <- c(102, 0, 54, 40, 4, 4, 1 + 24 * 65536, 0, 48, 0, 0, 0, 0)
+#'   writeBin(c(charToRaw("BM"), writeBin(as.integer(header), raw(), endian = "little"),
+#'              as.raw(rep(grey, 48))), file)
 #' }
 #' dir <- tempfile()
 #' dir.create(dir)

@@ -23,9 +23,12 @@
 #' @references Mitchell, T. M. (1997). *Machine Learning*. McGraw-Hill. Chapter 4.
 #' @seealso [read_ar()], [olivetti], [paper_bags()]
 #' @examples
-#' # Two artificial files of 2 x 3 pixels dir <- tempfile() dir.create(dir) write_pgm <-
-#' function(name, grey) writeBin(c(charToRaw("P5\n3 2\n255\n"), as.raw(grey)), file.path(dir,
-#' name)) write_pgm("an2i_straight_happy_open_2.pgm", rep(200, 6))
+#' # Two artificial files of 2 x 3 pixels
+#' dir <- tempfile()
+#' dir.create(dir)
+#' write_pgm <- function(name, grey)
+#'   writeBin(c(charToRaw("P5\n3 2\n255\n"), as.raw(grey)), file.path(dir, name))
+#' write_pgm("an2i_straight_happy_open_2.pgm", rep(200, 6))
 #' write_pgm("an2i_straight_happy_sunglasses_2.pgm", rep(50, 6))
 #'
 #' faces <- read_cmu_faces(dir)

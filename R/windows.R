@@ -47,12 +47,15 @@
 #' b <- windows_to_bags(signals, window = 20, step = 5, label = rep(c(1, 0), each = 4))
 #' b
 #'
-#' # Features that do not depend on where the wave begins in its window: the spectrum spectrum <-
-#' function(w) Mod(fft(w[, 1]))[2:11] b <- windows_to_bags(signals, 20, 10, rep(c(1, 0), each = 4),
-#' features = spectrum) fit <- dlfumi(b, n_target = 1, n_background = 3) plot(fit)
+#' # Features that do not depend on where the wave begins in its window: the spectrum
+#' spectrum <- function(w) Mod(fft(w[, 1]))[2:11]
+#' b <- windows_to_bags(signals, 20, 10, rep(c(1, 0), each = 4), features = spectrum)
+#' fit <- dlfumi(b, n_target = 1, n_background = 3)
+#' plot(fit)
 #'
-#' # A new recording: which window contains the wave? new <- windows_to_bags(rnorm(100), window =
-#' 20, step = 10, features = spectrum) head(predict(fit, new), 3)
+#' # A new recording: which window contains the wave?
+#' new <- windows_to_bags(rnorm(100), window = 20, step = 10, features = spectrum)
+#' head(predict(fit, new), 3)
 #' @export
 windows_to_bags <- function(x, window, step = window, label = NULL, recording = NULL, ...,
                             positive = NULL, truth = NULL, features = NULL,
