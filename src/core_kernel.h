@@ -143,7 +143,8 @@ TARGET static void ista(int K, int steps, const double *H, double eta, const dou
     a = next;
     next = swap;
   }
-  for (ptrdiff_t i = 0; a != A && i < row * K; i++) A[i] = a[i];
+  if (a != A)
+    for (ptrdiff_t i = 0; i < row * K; i++) A[i] = a[i];
 }
 
 /* ---- ISTA for positive bags: target rows are weighted by p ---------------------- */
@@ -205,7 +206,8 @@ TARGET static void ista_positive(int T, int M, int steps, const double *Hb, cons
     a = next;
     next = swap;
   }
-  for (ptrdiff_t i = 0; a != A && i < (K + T) * row; i++) A[i] = a[i];
+  if (a != A)
+    for (ptrdiff_t i = 0; i < (K + T) * row; i++) A[i] = a[i];
 }
 
 /* ---- residuals by the Gram matrix ----------------------------------------------- */
