@@ -28,7 +28,7 @@ typedef struct {
 } quad;
 typedef struct {
   const double *r0, *r1, *r2, *r3;
-} four; /* rows or columns; those that are not there are the first */
+} four; /* rows or columns; where there are fewer than four, the first stands in for the others */
 
 INLINE strip load_strip(const double *p) {
   return (strip){load(p), load(p + VEC), load(p + 2 * VEC)};
@@ -286,7 +286,8 @@ TARGET static void inner(int d, int m, int n, const double *A, const double *B, 
     }
 }
 
-/* Four instances of a row of B, the first two `at`, the others `then`: (+)= scale * dots */
+/* scale * dots of up to four instances, into a row of B or added to it: the first two go to `at`,
+ * the others to `then`, because a tile may end between them */
 INLINE void put_dots(int n, int add, const double *dots, const double *scale, double *at,
                      double *then) {
   if (n >= 4) {
