@@ -5,8 +5,12 @@
 /* Instances from .. end - 1 of a problem, of one label or both. */
 static fumi_data part_of(const fumi_data *x, int from, int end) {
   const int last = end < x->N_pos ? end : x->N_pos;
-  return (fumi_data){x->d, end - from, last > from ? last - from : 0, fumi_ccol(x->X, x->d, from),
-                     x->scale + from, x->norm2 ? x->norm2 + from : NULL};
+  return (fumi_data){x->d,
+                     end - from,
+                     last > from ? last - from : 0,
+                     fumi_ccol(x->X, x->d, from),
+                     x->scale + from,
+                     x->norm2 ? x->norm2 + from : NULL};
 }
 
 static dlfumi_part room_for(const problem *q, int from, int end, const double *p_next) {

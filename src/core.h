@@ -71,7 +71,7 @@ fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays)
 #define FUMI_TAKE(host, arrays) fumi_take(host, sizeof(arrays) / sizeof *(arrays), arrays)
 
 /* Leave to go on, for a loop on threads: the thread that called the core asks, all see the answer.
- * What was asked for is not asked for again: the host forgets it. */
+ * A stop is remembered, because a host may say it only once. */
 typedef struct {
   const fumi_host *host; /* NULL: nobody is asked */
   int now;
@@ -129,8 +129,6 @@ enum { FUMI_MAX_LANES = 24, FUMI_MAX_BLOCK = 96 };
 #elif defined(__aarch64__) && defined(__GNUC__)
 #define FUMI_ARM64
 #endif
-extern const fumi_kernel fumi_kernel_portable, fumi_kernel_avx2, fumi_kernel_avx512,
-    fumi_kernel_neon;
 /* kernels by the width of their vectors, portable first; NULL: this processor has no such one */
 const fumi_kernel *fumi_kernel_at(int i);
 /* simd, here and below: 0 for the widest that this processor has, n for the n-th at most */

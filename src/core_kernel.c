@@ -1,6 +1,10 @@
 /* core_kernel.c: the choice among the kernels at run time, and the sizes of what they work on. To
- * add an instruction set, write core_kernel_<set>.c and a line here; no compiler flag is needed. */
+ * add an instruction set, write core_kernel_<set>.c, and here its name and the line that chooses
+ * it; no compiler flag is needed. */
 #include "core.h"
+
+extern const fumi_kernel fumi_kernel_portable, fumi_kernel_avx2, fumi_kernel_avx512,
+    fumi_kernel_neon;
 
 const fumi_kernel *fumi_kernel_at(int i) {
 #ifdef FUMI_X86

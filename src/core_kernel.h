@@ -28,7 +28,7 @@ typedef struct {
 } quad;
 typedef struct {
   const double *r0, *r1, *r2, *r3;
-} four; /* rows or columns; those that are not there are the first */
+} four; /* rows or columns; where there are fewer than four, the first stands in for the others */
 
 INLINE strip load_strip(const double *p) {
   return (strip){load(p), load(p + VEC), load(p + 2 * VEC)};
@@ -143,7 +143,8 @@ TARGET static void ista(int K, int steps, const double *H, double eta, const dou
     a = next;
     next = swap;
   }
-  for (ptrdiff_t i = 0; a != A && i < row * K; i++) A[i] = a[i];
+  if (a != A)
+    for (ptrdiff_t i = 0; i < row * K; i++) A[i] = a[i];
 }
 
 /* ---- ISTA for positive bags: target rows are weighted by p ---------------------- */
@@ -205,7 +206,8 @@ TARGET static void ista_positive(int T, int M, int steps, const double *Hb, cons
     a = next;
     next = swap;
   }
-  for (ptrdiff_t i = 0; a != A && i < (K + T) * row; i++) A[i] = a[i];
+  if (a != A)
+    for (ptrdiff_t i = 0; i < (K + T) * row; i++) A[i] = a[i];
 }
 
 /* ---- residuals by the Gram matrix ----------------------------------------------- */
@@ -284,7 +286,8 @@ TARGET static void inner(int d, int m, int n, const double *A, const double *B, 
     }
 }
 
-/* Four instances of a row of B, the first two `at`, the others `then`: (+)= scale * dots */
+/* scale * dots of up to four instances, into a row of B or added to it: the first two go to `at`,
+ * the others to `then`, because a tile may end between them */
 INLINE void put_dots(int n, int add, const double *dots, const double *scale, double *at,
                      double *then) {
   if (n >= 4) {

@@ -166,8 +166,9 @@ static void move_centres(kmeans_work *w) {
     const int count = w->group->count[k];
     const double *sum = fumi_ccol(w->group->sums, d, k);
     double *c = fumi_col(w->C, d, k);
-    for (int r = 0; r < d && count > 0; r++) c[r] = sum[r] / count;
     if (count == 0) fill_empty(w, k);
+    else
+      for (int r = 0; r < d; r++) c[r] = sum[r] / count;
   }
 }
 

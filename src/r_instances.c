@@ -42,10 +42,8 @@ SEXP ffi_sum_columns(SEXP X, SEXP scale, SEXP which) {
 SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP par) {
   const fumi_data all = r_data(X, scale, n_positive);
   const int skip = r_integer(n_positive, 0, all.N - 1, "n_positive");
-  const fumi_data x = {.d = all.d,
-                       .N = all.N - skip,
-                       .X = fumi_ccol(all.X, all.d, skip),
-                       .scale = all.scale + skip};
+  const fumi_data x = {
+      .d = all.d, .N = all.N - skip, .X = fumi_ccol(all.X, all.d, skip), .scale = all.scale + skip};
   const int M = r_length(draws, "draws"), max_iter = r_par_integer(par, "max_iter", 0, INT_MAX);
   const int simd = r_par_integer(par, "simd", 0, INT_MAX);
   const int threads = r_par_integer(par, "threads", 1, INT_MAX);
@@ -94,7 +92,8 @@ SEXP ffi_arrange(SEXP A, SEXP row, SEXP sign, SEXP order, SEXP names) {
 SEXP ffi_take(SEXP list, SEXP name) {
   r_must(TYPEOF(name) == STRSXP && XLENGTH(name) == 1, "name", "one string");
   SEXP value = r_element(list, CHAR(STRING_ELT(name, 0)));
-  for (R_xlen_t i = 0; !MAYBE_SHARED(list) && i < XLENGTH(list); i++)
+  if (MAYBE_SHARED(list)) return value;
+  for (R_xlen_t i = 0; i < XLENGTH(list); i++)
     if (VECTOR_ELT(list, i) == value) SET_VECTOR_ELT(list, i, R_NilValue);
   return value;
 }

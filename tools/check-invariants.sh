@@ -90,14 +90,22 @@ rule 'no file of src/ has more than 400 lines of C' "$(
   wc -l src/*.c | awk '$1 > 400 && $2 != "total"'
 )"
 
+untested_core() {
+  local file
+  for file in src/core_*.c; do
+    [[ $file == src/core_kernel_* ]] || [[ -f ctest/test_${file#src/core_} ]] || echo "$file has no ctest/test_${file#src/core_}"
+  done
+}
+rule 'each file of the core has its tests without R' "$(untested_core)"
+
 unformatted() {
   local file
-  command -v clang-format >/dev/null || return 0
-  for file in src/core*.[ch]; do
+  command -v clang-format >/dev/null || { echo 'clang-format is not here to say so' && return; }
+  for file in {src,ctest,bench,tools/reader}/*.[ch]; do
     clang-format --dry-run -Werror "$file" 2>/dev/null || echo "$file is not as .clang-format says"
   done
 }
-rule 'files of the core are as .clang-format says' "$(unformatted)"
+rule 'C is as .clang-format says' "$(unformatted)"
 
 # Help pages that are not internal, and vignettes, by name or by a prefix.
 unlisted() {

@@ -793,7 +793,6 @@ run_named <- function(name, n = NULL, keep = TRUE) run_job("hardening.R", jobs[[
                                                            keep)
 
 blind_spots <- c(
-  "All lines except those of `tools/platforms.R` are from version 0.1.0. The core has been reorganised since; of these jobs, ctest and those of CI have run on the new core.",
   "Other processors and systems are emulated, and only the core's own tests run there (`tools/platforms.R`): R was not run on Windows, macOS, musl or a big-endian machine, nor R-devel, and neither MKL nor ATLAS as BLAS.",
   "rchk was not run: it needs an R compiled to LLVM bitcode. The R with strict write barriers finds a missing PROTECT only if a garbage collection happens in between.",
   "gctorture on an R without strict write barriers misses most missing PROTECTs.",
@@ -809,21 +808,27 @@ blind_spots <- c(
 write_report <- function() {
   r <- utils::read.csv(results_file)
   number <- format(r$n, big.mark = ",", trim = TRUE, scientific = FALSE)
-  table <- sprintf("| %s | %s %s | %d | %s | `%s` |", r$job, number, r$what, r$failures, r$date,
-                   r$command)
+  table <- sprintf("| %s | %s %s | %d | %s | %s | `%s` |", r$job, number, r$what, r$failures, r$date,
+                   r$version, r$command)
   writeLines(c("# Reliability", "",
                "What was tried to break the package, and the result. `Rscript tools/hardening.R report` writes this file from",
                "`bench/results/reliability.csv`; the command of a line updates it. A job that relies on a tool first runs the tool",
                "on a planted bug, and stops if the tool does not find it.", "",
-               "| job | tried | failures | date | command |", "|---|---|---|---|---|", table, "",
+               "| job | tried | failures | date | version | command |", "|---|---|---|---|---|---|", table, "",
                "## Not tested", "",
-               paste("*", c(not_run(r$job), blind_spots)), uncovered_section()),
+               paste("*", c(not_run(r$job), not_again(r), blind_spots)), uncovered_section()),
                file.path(root, "RELIABILITY.md"))
 }
 
 not_run <- function(done) {
   lacking <- setdiff(names(jobs), done)
   if (length(lacking)) paste0("These jobs have no result yet: ", toString(lacking), ".")
+}
+
+# Jobs whose line is of an earlier version.
+not_again <- function(r) {
+  earlier <- r$job[r$version != description("Version")]
+  if (length(earlier)) sprintf("These jobs have not run again since an earlier version, which their line names: %s.", toString(earlier))
 }
 
 # Lines that no test runs, by reason.

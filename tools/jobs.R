@@ -14,7 +14,7 @@ run_job <- function(script, job, name, n = NULL, keep = TRUE) {
               as.integer(got$failures), seconds))
   if (keep) keep_result(data.frame(
     job = name, n = got$n, failures = got$failures, what = got$what, seconds = round(seconds),
-    date = format(Sys.Date()),
+    date = format(Sys.Date()), version = description("Version"),
     command = trimws(paste("Rscript", file.path("tools", script), name, n))))
   got$failures
 }

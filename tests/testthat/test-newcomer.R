@@ -9,7 +9,7 @@ test_that("the first vignette's text says what its code finds", {
   skip_if_not_installed("knitr")
   lines <- readLines(vignette)
   inside <- cumsum(grepl("^```", lines)) %% 2 == 1
-  code <- lines[inside & !grepl("^```", lines)]
+  code <- lines[inside & !grepl("^```|figures[.]R", lines)]
   pdf(NULL)
   on.exit(dev.off())
   here <- new.env(parent = globalenv())

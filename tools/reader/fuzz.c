@@ -48,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   SEXP call = PROTECT(Rf_lang2(Rf_install("one_input"), bytes));
   SEXP came = PROTECT(R_tryEval(call, R_GlobalEnv, &failed));
   if (failed || TYPEOF(came) != INTSXP) give_up("the reader does not hold its promise");
-  for (R_xlen_t i = 0; i < XLENGTH(came); i++) counters[(unsigned)INTEGER(came)[i] % N_COUNTERS] = 1;
+  for (R_xlen_t i = 0; i < XLENGTH(came); i++)
+    counters[(unsigned)INTEGER(came)[i] % N_COUNTERS] = 1;
   UNPROTECT(3);
   return 0;
 }
