@@ -22,8 +22,9 @@ generics::explain
 #' @param x a fit made by [dlfumi()] or [e_fumi()]; for `plot()` and `print()`, what
 #'   `mil_explain()` returned.
 #' @param new_data [bags()], or instances as [predict.mil_model()] takes them.
-#' @param bag `NULL` (default: the first), or the number or id of a bag in `new_data`. Instances
-#'   without bags are treated as one bag.
+#' @param bag `NULL` (default: the first), or the number or id of a bag in `new_data`, which may be
+#'   [bags()], a data frame with a column `bag`, or a list of bags. Instances without bags are
+#'   treated as one bag.
 #' @param n whole number >= 1, default 6 for `plot()` and 10 for `print()`: number of instances to
 #'   show, those with the highest score.
 #' @param ... must be empty: an unknown argument is an error.
@@ -71,14 +72,11 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
   validate_model(x, "x")
   if (missing(new_data))
     stop_fumi("`new_data` must be given: a fit keeps no training data.", class = "no_data")
-  one <- one_bag(new_data, bag)
-  new <- forge(x, one$instances, NULL)
-  back <- order(new$order)
-  columns <- new$x[, back, drop = FALSE]
-  columns <- columns * rep(instance_scale(columns, x$normalize), each = nrow(columns))
+  one <- one_bag(x, new_data, bag)
+  columns <- one$x * rep(instance_scale(one$x, x$normalize), each = nrow(one$x))
   parts <- explain_parts(x, columns)
   out <- data.frame(
-    instance = seq_along(back), score = unname(score_instances(x, new$x[, back, drop = FALSE])),
+    instance = seq_len(ncol(one$x)), score = unname(score_instances(x, one$x)),
     atom = strongest_target(x, t(parts$codes)), parts$left[c("with", "without")])
   out <- data.frame(out["instance"], prob = instance_probability(x, out$score), out[-1])
   # If the atoms reconstruct an instance up to rounding error, so is its residual.
@@ -88,15 +86,23 @@ mil_explain.mil_model <- function(x, new_data, bag = NULL, ...) {
             class = c("mil_explanation", "data.frame"))
 }
 
-one_bag <- function(new_data, bag, call = rlang::caller_env()) {
-  if (!inherits(new_data, "bags")) {
+# The instances of one bag, features x instances in the order given, and its name in titles.
+one_bag <- function(object, new_data, bag, call = rlang::caller_env()) {
+  is_bags <- inherits(new_data, "bags")
+  new <- if (!is_bags) forge(object, new_data, NULL, call)
+  ids <- if (is_bags) new_data$ids else unique(new$bag[!is.na(new$bag)])
+  if (!is_bags && !length(ids)) {
     if (!is.null(bag)) stop_fumi("`bag` must not be given for instances without bags.", call = call)
-    return(list(instances = new_data, title = "this bag"))
+    return(list(x = new$x, title = "this bag"))
   }
-  one <- new_data[bag_index(new_data, if (is.null(bag)) 1 else bag, "bag", call)]
-  if (length(one) != 1) stop_fumi("`bag` must name one bag, not ", length(one), ".", call = call)
-  list(instances = one, title = paste0("bag ", one$ids, " (label ", one$classes[1 + one$label],
-                                       ")"))
+  i <- bag_index(list(ids = ids), if (is.null(bag)) 1 else bag, "bag", call)
+  if (length(i) != 1) stop_fumi("`bag` must name one bag, not ", length(i), ".", call = call)
+  title <- paste("bag", ids[i])
+  if (!is_bags) return(list(x = new$x[, new$bag %in% ids[i], drop = FALSE], title = title))
+  one <- new_data[i]
+  new <- forge(object, one, NULL, call)
+  list(x = new$x[, order(new$order), drop = FALSE],
+       title = paste0(title, " (label ", one$classes[1 + one$label], ")"))
 }
 
 # Codes of the columns of `x` (as the method takes them), their reconstructions with and without

@@ -17,7 +17,7 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
     if (is.null(bag)) bag <- if (is.null(names(parts))) seq_along(parts) else names(parts)
     if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
     x <- if (length(parts)) do.call(cbind, unname(parts)) else matrix(0, object$n_features, 0)
-  } else x <- match_features(object, as_columns(new_data, name, call, missing_ok), call, name)
+  } else x <- matrix_features(object, new_data, call, name, missing_ok)
   if (is.data.frame(new_data))
     x <- match_features(object, as_columns(x, name, call, missing_ok), call, name)
   if (is.null(bag)) bag <- rep(NA_character_, ncol(x))
@@ -78,6 +78,12 @@ pad_omitted <- function(said, new, level = "instance") {
 
 list_part <- function(object, part, call, name, missing_ok) {
   x <- if (is.data.frame(part)) frame_features(object, plain_frame(part), call, name) else part
+  matrix_features(object, x, call, name, missing_ok)
+}
+
+# A column `truth` of a matrix is no feature, unless the fit has one of that name.
+matrix_features <- function(object, x, call, name, missing_ok) {
+  if (!"truth" %in% object$features) x <- without_truth(x)
   match_features(object, as_columns(x, name, call, missing_ok), call, name)
 }
 

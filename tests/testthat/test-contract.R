@@ -9,7 +9,7 @@ for (method in names(mil_methods)) {
     skip_on_cran()
     limit <- honest_limits[[method]]
     expect_honest(mil_methods[[method]], honest_arguments[[method]],
-                  if (is.null(limit)) .03 else limit)
+                  if (is.null(limit)) .02 else limit)
   })
 
   test_that(paste("update is a refit of", method), {

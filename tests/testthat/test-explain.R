@@ -16,6 +16,22 @@ test_that("the parts of an explanation are those of the score", {
   expect_identical(mil_explain(fit, b)$score, mil_explain(fit, b, bag = 1)$score)
 })
 
+test_that("one bag is explained, whatever holds the bags", {
+  d <- eight_bags()
+  b <- bags_of(d)
+  fit <- fit_to(b, n_target = 2)
+  wanted <- as.data.frame(mil_explain(fit, b, bag = "bag7"))
+  frame <- data.frame(d$x, bag = d$id)
+  by_id <- split(as.data.frame(d$x), factor(d$id, unique(d$id)))
+  for (data in list(frame, by_id))
+    expect_equal(as.data.frame(mil_explain(fit, data, bag = "bag7")), wanted)
+  expect_equal(mil_explain(fit, frame)$score, mil_explain(fit, b)$score)
+  expect_output(print(mil_explain(fit, frame, bag = "bag7")), "Bag bag7: 4 instances")
+  expect_error(mil_explain(fit, frame, bag = "bag99"), "no bag", class = "fumi_error_subscript")
+  expect_error(mil_explain(fit, d$x, bag = 1), "without bags", class = "fumi_error")
+  expect_equal(nrow(mil_explain(fit, d$x)), nrow(d$x))
+})
+
 test_that("e-FUMI is explained by the mixture without targets", {
   b <- bags_of(eight_bags())
   fit <- suppressWarnings(e_fumi(b, gamma = 0))

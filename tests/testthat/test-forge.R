@@ -22,6 +22,24 @@ test_that("a fit without names takes columns by place, and sets the bag column a
                    predict(fit, unnamed$x, bag = d$id))
 })
 
+test_that("a column truth of new data is no feature, by every door", {
+  d <- eight_bags()
+  truth <- rep(c(1, 0), length.out = nrow(d$x))
+  for (names in list(colnames(d$x), NULL)) {
+    x <- d$x
+    colnames(x) <- names
+    fit <- fit_to(bags(x, d$id, d$y, positive = "yes"))
+    wanted <- predict(fit, x)$.score
+    expect_identical(predict(fit, cbind(truth, d$x))$.score, wanted)
+    expect_identical(predict(fit, data.frame(truth, d$x))$.score, wanted)
+    expect_identical(predict(fit, list(a = cbind(truth, d$x)))$.score, wanted)
+  }
+  asked <- sil(mi(y, id) ~ a + truth, data.frame(d$x, y = d$y, id = d$id, truth),
+               positive = "yes", calibrate = 0)
+  x <- cbind(a = d$x[, "a"], truth = truth)
+  expect_identical(predict(asked, x)$.score, predict(asked, x[, 2:1])$.score)
+})
+
 test_that("new data that do not fit are refused by name", {
   d <- eight_bags()
   fit <- fit_to(bags_of(d))
