@@ -259,9 +259,9 @@ jobs$`newest-r` <- function() {
   cat("R CMD check --as-cran ...\n")
   out <- run_inside(inside, "bash tools/check.sh", folder)
   checks <- grep("^\\* checking .* [.][.][.]", out, value = TRUE)
-  failed <- !is.null(attr(out, "status"))
-  if (failed) writeLines(utils::tail(out, 60))
   status <- sub("^Status: ", "", c(grep("^Status: ", out, value = TRUE), "did not end"))[1]
+  failed <- !is.null(attr(out, "status")) || status == "did not end"
+  if (failed) writeLines(utils::tail(out, 60))
   found(sprintf("checks of `R CMD check --as-cran` in %s: %s", sub(" \\(.*", "", run_inside(inside, "R --version", folder)[1]), status),
         length(checks), as.integer(failed))
 }
