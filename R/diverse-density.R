@@ -68,7 +68,7 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                             n_start = NULL, max_iter = 100, normalize = c("unit", "none"),
                             calibrate = getOption("fumi.calibrate", "auto"),
                             progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(model = check_choice(model, dd_models, "model"),
                scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),

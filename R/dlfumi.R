@@ -246,7 +246,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
                    keep_background = FALSE,
                    calibrate = getOption("fumi.calibrate", "auto"), control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(c(names(formals()), control_names()), ...names())
+  check_arguments(c(names(formals()), control_names()), ...names())
   given <- given_arguments()
   dots <- list(...)
   by_name <- names(dots) %in% control_names()

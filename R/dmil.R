@@ -114,7 +114,7 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
                  tol = 1e-5, n_start = 1, combine = c("best", "average"),
                  normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   kernel <- if (is.null(kernel)) list(kpar = list()) else check_kernel(kernel, kpar)
   given <- with_kernel(given, kernel)

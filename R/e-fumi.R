@@ -91,7 +91,7 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
                    max_iter = 100, tol = 1e-6, prune = 1e-3, n_start = 1,
                    normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   n_target <- check_count(n_target, "n_target")
   several <- n_target > 1

@@ -52,7 +52,7 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
                   n_start = NULL, combine = c("best", "average"), max_iter = 10, inner = 100,
                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init",

@@ -95,7 +95,7 @@ mi_ace <- function(x, ..., n_target = 1, alpha = 1, type = c("ace", "smf"),
                    ridge = 1e-2, energy = 0.95, bag_weights = NULL, max_iter = 1000,
                    normalize = c("none", "unit"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(n_target = check_count(n_target, "n_target"),
                alpha = check_number(alpha, "alpha", min = 0),

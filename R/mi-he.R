@@ -88,7 +88,7 @@ mi_he <- function(x, ..., n_target = 1, n_background = 9, beta = 5, power = 5, r
                   step = 1e-3, max_iter = 200, tol = 1e-5, n_start = 1,
                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(n_target = check_count(n_target, "n_target"),
                n_background = check_count(n_background, "n_background"),

@@ -101,7 +101,7 @@ mi_svm <- function(x, ..., type = c("MI", "mi"), kernel = "rbf", kpar = list(), 
                    class_weights = c("none", "balanced"), bag_weights = NULL, max_iter = 50,
                    normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   kernel <- check_kernel(kernel, kpar)
   given <- with_kernel(given, kernel)

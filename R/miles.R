@@ -50,7 +50,7 @@
 miles <- function(x, ..., sigma = NULL, cost = 1, bag_weights = NULL, normalize = c("unit", "none"),
                   calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),

@@ -98,7 +98,7 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                  n_start = 1, combine = c("best", "average"),
                  calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(n_clusters = if (!is.null(n_clusters)) check_count(n_clusters, "n_clusters"),
                assign0 = check_flag(assign0, "assign0"),

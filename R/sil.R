@@ -28,7 +28,7 @@
 sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, bag_weights = NULL,
                 normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                 progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),
