@@ -400,8 +400,8 @@ print.dmil <- function(x, digits = 4, ...) {
   path <- x$objective$objective
   kernel <- if (is.character(spec$kernel)) paste0(", kernel \"", spec$kernel, "\"") else
     if (!is.null(spec$kernel)) ", own kernel"
-  cat(if (spec$pool == "gmean" || !is.null(spec$kernel)) "GD-MIL" else "DMIL", " fit (\"",
-      spec$pool, "\"", kernel, if (spec$swap) ", labels swapped", ")\n", sep = "")
+  cat(model_title(x), " fit (\"", spec$pool, "\"", kernel, if (spec$swap) ", labels swapped", ")\n",
+      sep = "")
   print_model_data(x)
   print_fact("atoms", spec$n_atoms, if (any(x$n_dead > 0))
     paste0(" (", sum(x$n_dead > 0), " found unused at times)"))

@@ -168,7 +168,7 @@ test_that("groups stay together in cross-validation, too", {
   small <- known_bags()
   expect_equal(nrow(mil_cv(small, first_feature, folds = 2, group = c(1, 2, 3, 1, 2, 3))), 2)
   expect_error(mil_cv(small, first_feature, folds = rep(1:2, 3), group = rep(1:2, each = 3)),
-               "`folds`.*in more", class = "fumi_error_input")
+               "`folds`.*in several", class = "fumi_error_input")
   expect_error(mil_cv(list(a = small, b = small), first_feature, group = rep(1:3, 2)), "`group`",
                class = "fumi_error_input")
 })
