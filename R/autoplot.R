@@ -42,21 +42,26 @@ autoplot.mil_model <- function(object, what = c("atoms", "objective", "scores", 
 autoplot_atoms <- function(object, call = rlang::caller_env()) {
   shown <- learned_parts(object, call)
   role <- ifelse(shown$colour == target_colour, "target", "background")
-  value <- shown$values
-  # Each picture has its own limits, as in plot().
-  if (!is.null(object$image_dim))
-    value <- apply(value, 2, function(v) {
-      limits <- picture_limits(v, shown$limits)
-      (v - limits[1]) / max(diff(limits), 1e-300)
-    })
-  long <- long_parts(value, shown$name, role)
+  if (!is.null(object$image_dim)) return(autoplot_pictures(shown, role, object$image_dim))
+  long <- long_parts(shown$values, shown$name, role)
   names(long)[1] <- "atom"
-  plot <- draw_instances(long, feature_axis(object$features, object$axis, object$n_features),
-                         object$image_dim, "atom", "role", 0:1,
-                         scales = if ("scale" %in% shown$group) "free_y" else "fixed") +
-    ggplot2::labs(title = shown$main) + ggplot2::guides(colour = "none")
-  if (is.null(object$image_dim)) return(plot + ggplot2::labs(y = shown$ylab))
-  plot + ggplot2::labs(caption = in_lines(limits_note(shown$limits), 60))
+  draw_instances(long, feature_axis(object$features, object$axis, object$n_features), "atom",
+                 "role", scales = if ("scale" %in% shown$group) "free_y" else "fixed") +
+    ggplot2::labs(title = shown$main, y = shown$ylab) + ggplot2::guides(colour = "none")
+}
+
+# Each picture has its own limits, as in plot().
+autoplot_pictures <- function(shown, role, image_dim) {
+  value <- apply(shown$values, 2, function(v) {
+    limits <- picture_limits(v, shown$limits)
+    (v - limits[1]) / max(diff(limits), 1e-300)
+  })
+  name <- if (length(shown$name) > 12) short_titles(shown$name) else shown$name
+  long <- long_parts(value, name, role)
+  names(long)[1] <- "atom"
+  framed <- ifelse(long$role == "target", target_colour, NA)
+  draw_pictures(long, image_dim, 0:1, "atom", framed) +
+    ggplot2::labs(title = shown$main, caption = in_lines(limits_note(shown$limits), 60))
 }
 
 # One row per feature of each column of `values`.
@@ -103,7 +108,8 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
   if (!is.null(object$image_dim)) {
     name <- paste0(shown$rank, ": ", format_each(shown$score))
     long <- long_parts(shown$instances, name, "instance")
-    return(draw_instances(long, NULL, object$image_dim, "part", "role", range(long$value)) + title)
+    framed <- ifelse(shown$score[long$instance] > shown$cut, target_colour, NA)
+    return(draw_pictures(long, object$image_dim, range(long$value), "part", framed) + title)
   }
   d <- data.frame(instance = factor(shown$rank, shown$rank), score = shown$score,
                   above = shown$score > shown$cut, place = seq_along(shown$rank),
@@ -117,25 +123,43 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
     if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
 }
 
-# One panel per value of `panel`: images if instances are images, otherwise curves over `axis`.
-draw_instances <- function(long, axis, image_dim, panel, role, limits, scales = "fixed") {
-  facet <- ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]),
-                               scales = if (is.null(image_dim)) scales else "fixed")
-  small <- if (length(unique(long[[panel]])) > 12) 0.7 else 0.9
-  if (!is.null(image_dim))
-    return(draw_rasters(long, image_dim, limits) + facet +
-             ggplot2::theme(strip.text = ggplot2::element_text(size = ggplot2::rel(small))))
+# One panel with curves over `axis` per value of `panel`.
+draw_instances <- function(long, axis, panel, role, scales = "fixed") {
   long$.at <- axis$at[long$.feature]
   colours <- c(target = target_colour, background = background_colour)
   plot <- ggplot2::ggplot(long, ggplot2::aes(.data$.at, .data$value, group = .data$instance,
                                              colour = .data[[role]])) +
-    ggplot2::geom_line() + facet + ggplot2::labs(x = axis$label, y = NULL, colour = role)
+    ggplot2::geom_line() + ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]), scales = scales) +
+    ggplot2::scale_y_continuous(guide = ggplot2::guide_axis(check.overlap = TRUE)) +
+    ggplot2::labs(x = axis$label, y = NULL, colour = role)
   if (all(long[[role]] %in% names(colours)))
     plot <- plot + ggplot2::scale_colour_manual(values = colours)
-  if (is.null(axis$names))
-    return(plot + ggplot2::scale_x_continuous(guide = ggplot2::guide_axis(check.overlap = TRUE)))
+  if (is.null(axis$names)) {
+    several <- length(unique(long[[panel]])) > 1
+    few <- function(limits) pretty(limits, if (several) 2 else 5)
+    return(plot + ggplot2::scale_x_continuous(breaks = few,
+                                              guide = ggplot2::guide_axis(check.overlap = TRUE)))
+  }
   plot + ggplot2::scale_x_continuous(breaks = axis$at, labels = short_names(axis$names)) +
     ggplot2::theme(axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5))
+}
+
+# One picture per value of `panel`. `framed`: the colour of its frame or NA, one per row of `long`.
+draw_pictures <- function(long, image_dim, limits, panel, framed) {
+  n <- length(unique(long[[panel]]))
+  small <- if (n > 12) 0.6 else if (n > 6) 0.75 else 0.9
+  draw_rasters(long, image_dim, limits) + draw_frames(long, image_dim, framed) +
+    ggplot2::facet_wrap(ggplot2::vars(.data[[panel]])) +
+    ggplot2::theme(strip.text = ggplot2::element_text(size = ggplot2::rel(small),
+                                                      margin = ggplot2::margin(2, 0, 1, 0)))
+}
+
+draw_frames <- function(long, image_dim, framed) {
+  edge <- image_dim + 0.5
+  place <- ggplot2::aes(xmin = 0.5, xmax = edge[2], ymin = 0.5, ymax = edge[1])
+  lapply(unique(stats::na.omit(framed)), function(colour)
+    ggplot2::geom_rect(place, long[long$.feature == 1 & framed %in% colour, ], fill = NA,
+                       inherit.aes = FALSE, linewidth = 0.9, colour = colour))
 }
 
 draw_rasters <- function(long, image_dim, limits) {
@@ -144,7 +168,7 @@ draw_rasters <- function(long, image_dim, limits) {
   ggplot2::ggplot(long, ggplot2::aes(.data$.column, .data$.row, fill = .data$value)) +
     ggplot2::geom_raster() + ggplot2::scale_y_reverse() +
     ggplot2::scale_fill_gradient(low = "black", high = "white", limits = limits) +
-    ggplot2::coord_equal(expand = FALSE) + ggplot2::theme_void() +
+    ggplot2::coord_equal(expand = FALSE, clip = "off") + ggplot2::theme_void() +
     ggplot2::theme(legend.position = "none", plot.caption.position = "plot",
                    plot.title.position = "plot", panel.spacing = ggplot2::unit(3, "pt"),
                    plot.caption = ggplot2::element_text(hjust = 0.5),
@@ -169,13 +193,15 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
                      ifelse(object$label[bag], "target", "background"))
   if (!is.null(object$image_dim)) {
     long$nth <- stats::ave(long$instance, long$part, long$.feature, FUN = seq_along)
+    framed <- ifelse(long$role == "target", target_colour, background_colour)
     return(draw_rasters(long, object$image_dim, range(long$value)) +
+             draw_frames(long, object$image_dim, framed) +
              ggplot2::facet_grid(ggplot2::vars(.data$part), ggplot2::vars(.data$nth),
                                  switch = "y") +
              ggplot2::theme(strip.text.x = ggplot2::element_blank()))
   }
-  draw_instances(long, feature_axis(object$features, object$axis, nrow(object$x)),
-                 NULL, "part", "role", NULL) +
+  draw_instances(long, feature_axis(object$features, object$axis, nrow(object$x)), "part",
+                 "role") +
     ggplot2::guides(colour = "none")
 }
 
@@ -213,9 +239,10 @@ given_labels <- function(curves, labels, call = rlang::caller_env()) {
 draw_rocs <- function(curves, labels) {
   long <- long_curves(lapply(curves, roc_vertices), labels,
                       paste("AUC", vapply(curves, format_auc, "")))
-  ggplot2::ggplot(long, ggplot2::aes(.data$fpr, .data$tpr, colour = .data$curve)) +
+  ggplot2::ggplot(long, ggplot2::aes(.data$fpr, .data$tpr, colour = .data$curve,
+                                     linetype = .data$curve)) +
     ggplot2::geom_abline(intercept = 0, slope = 1, colour = "grey70") + ggplot2::geom_path() +
-    curve_colours(length(curves)) +
+    curve_colours(levels(long$curve)) +
     ggplot2::coord_cartesian(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = "False positive rate", y = "True positive rate")
 }
@@ -226,10 +253,17 @@ long_curves <- function(curves, labels, areas) {
     data.frame(curve = factor(text[i], text), curves[[i]])))
 }
 
-curve_colours <- function(n) list(
-  ggplot2::scale_colour_manual(values = rep_len(okabe_ito, n), name = NULL),
-  if (n > 6) ggplot2::theme(legend.text = ggplot2::element_text(size = ggplot2::rel(0.75)),
-                            legend.key.height = ggplot2::unit(1.1, "lines")))
+# The legend of several curves, or the title of one.
+curve_colours <- function(labels) {
+  n <- length(labels)
+  one <- n == 1
+  list(ggplot2::scale_colour_manual(values = rep_len(okabe_ito, n), name = NULL),
+       ggplot2::scale_linetype_manual(values = line_types(n), name = NULL),
+       if (one) ggplot2::guides(colour = "none", linetype = "none"),
+       if (one) ggplot2::ggtitle(labels),
+       if (n > 6) ggplot2::theme(legend.text = ggplot2::element_text(size = ggplot2::rel(0.75)),
+                                 legend.key.height = ggplot2::unit(1.1, "lines")))
+}
 
 #' @rdname autoplot.mil_model
 #' @exportS3Method ggplot2::autoplot
@@ -248,9 +282,10 @@ autoplot.pd_far <- function(object, ..., labels = NULL) {
     far = c(0, rep(x$curve$far, each = 2), max(edge, x$curve$far)),
     pd = rep(c(0, x$curve$pd), each = 2)))
   areas <- sprintf("NAUC %.3f", vapply(curves, nauc, 0, far = edge))
-  ggplot2::ggplot(long_curves(steps, given_labels(curves, labels), areas),
-                  ggplot2::aes(.data$far, .data$pd, colour = .data$curve)) +
-    ggplot2::geom_path() + curve_colours(length(curves)) + ggplot2::ylim(0, 1) +
+  long <- long_curves(steps, given_labels(curves, labels), areas)
+  ggplot2::ggplot(long, ggplot2::aes(.data$far, .data$pd, colour = .data$curve,
+                                     linetype = .data$curve)) +
+    ggplot2::geom_path() + curve_colours(levels(long$curve)) + ggplot2::ylim(0, 1) +
     ggplot2::labs(x = far_label(unit), y = "Probability of detection")
 }
 
@@ -278,12 +313,13 @@ autoplot.mil_tune <- function(object, ...) {
   r <- tidy(object)
   ends <- ggplot2::aes(ymin = .data$mean - .data$se, ymax = .data$mean + .data$se)
   if (is.null(tried$x)) {
-    text <- in_lines(given_text(tried$text), 45)
+    text <- given_lines(tried$text)
+    small <- if (any(grepl("\n", text, fixed = TRUE))) 0.6 else if (length(text) > 15) 0.7 else 0.9
     r$x <- factor(text, rev(unique(text)))
     plot <- ggplot2::ggplot(r, ggplot2::aes(.data$x, .data$mean, colour = .data$chosen)) +
       two_colours() + ggplot2::coord_flip() + ggplot2::labs(x = NULL, y = tried$wanted)
     return(plot + ggplot2::geom_pointrange(ends, na.rm = TRUE) +
-             ggplot2::theme(axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.6))))
+             ggplot2::theme(axis.text.y = ggplot2::element_text(size = ggplot2::rel(small))))
   }
   r[c("x", "line")] <- tried[c("x", "line")]
   several <- nlevels(r$line) > 1
@@ -304,7 +340,7 @@ autoplot.mil_explanation <- function(object, n = 6, ...) {
   shown <- utils::head(order(-object$score), check_count(n, "n"))
   if (!length(shown))
     stop_fumi("`object` must have at least one instance to plot.", class = "empty")
-  title <- explained_title(object, shown)
+  title <- paste0(explained_title(object, shown), ",\ndrop ", round(100 * object$drop[shown]), " %")
   said <- c(instances = "instance", with = "with target", without = "without")
   long <- do.call(rbind, lapply(explained_parts, function(part)
     long_parts(attr(object, part)[, object$instance[shown], drop = FALSE], title, said[[part]])))
@@ -315,7 +351,7 @@ autoplot.mil_explanation <- function(object, n = 6, ...) {
     return(draw_rasters(long, attr(object, "image_dim"), range(long$value)) + labels +
              ggplot2::facet_grid(ggplot2::vars(.data$role), ggplot2::vars(.data$title)))
   long$instance <- interaction(long$instance, long$role)
-  draw_instances(long, attr(object, "axis"), NULL, "title", "role", NULL) + labels +
+  draw_instances(long, attr(object, "axis"), "title", "role") + labels +
     ggplot2::scale_colour_manual(values = c("grey30", target_colour, background_colour),
                                  name = NULL)
 }

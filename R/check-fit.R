@@ -90,8 +90,10 @@ known_problems <- function(fit) {
 
 few_bags <- function(fit) {
   few <- fit$n_bags < 5
+  n <- fit$n_bags[few][1]
   problem(any(few), "few bags",
-          c("There are only ", fit$n_bags[few][1], " ", names(fit$n_bags)[few][1], " bags."),
+          paste("There", if (isTRUE(n == 1)) "is" else "are", "only", n, names(n),
+                if (isTRUE(n == 1)) "bag." else "bags."),
           "more bags, or simpler models: `n_target = 1`, or `mi_ace()`")
 }
 
@@ -135,9 +137,16 @@ unused_atoms <- function(fit) {
   target <- seq_along(unused) <= fit$n_target
   kind <- function(which, name) problem(
     any(unused[which]), paste("unused", name, "atoms"),
-    c(sum(unused[which]), " of ", sum(which), " ", name, " atoms are used by no instance."),
+    c(some_of(unused[which], paste(name, "atom"), c("is", "are")), " used by no instance."),
     c("fewer of them (`n_", name, " = ", max(1, sum(!unused[which])), "`), or a smaller `lambda`"))
   c(kind(target, "target"), kind(!target, "background"))
+}
+
+# "The target atom is", "1 of 4 target atoms is", "2 of 4 target atoms are".
+some_of <- function(hit, noun, verbs) {
+  n <- sum(hit)
+  if (length(hit) == 1) return(paste("The", noun, verbs[1]))
+  paste0(n, " of ", length(hit), " ", noun, "s ", verbs[1 + (n > 1)])
 }
 
 equal_atoms <- function(fit) {
@@ -146,8 +155,8 @@ equal_atoms <- function(fit) {
   cosine <- abs(crossprod(atoms[, target, drop = FALSE], atoms[, !target, drop = FALSE]))
   equal <- apply(cosine, 1, max) > 0.98
   problem(any(equal), "target atoms equal background atoms",
-          c(sum(equal), " of ", sum(target), " target atoms equal a background atom (cosine up to ",
-            format(round(max(cosine), 4)), ")."),
+          c(some_of(equal, "target atom", c("equals", "equal")),
+            " a background atom (cosine up to ", format(round(max(cosine), 4)), ")."),
           c(if (is.null(fit$noise)) "`noise = \"background\"`, which removes what they share; ",
             "other numbers of atoms; or a larger `gamma`"))
 }

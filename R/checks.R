@@ -44,7 +44,7 @@ check_dots_empty <- function(..., known = character(), call = rlang::caller_env(
 # The `...` of a fitter goes to `bags()`: a name that neither of them knows is refused, and the
 # nearest known name suggested. `own` and `given`: the names of the fitter's arguments and of its
 # dots.
-check_door <- function(own, given, call = rlang::caller_env()) {
+check_arguments <- function(own, given, call = rlang::caller_env()) {
   known <- c(own, "bag", "label", "positive", "truth", "image_dim", "axis", "data", "na.action",
              "like")
   of_others <- c("points", "halo", "negative", "n_negative", "negative_size", "block")

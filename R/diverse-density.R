@@ -5,10 +5,11 @@
 #'
 #' @details
 #' A hypothesis is a point \eqn{t} and scales \eqn{s}. An instance is a target with probability
-#' \eqn{p_i = \exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds a target with
-#' probability \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i p_i}
-#' (`"most-likely-cause"`). With \eqn{Y_j} the label of the bag, the objective
-#' \deqn{-\sum_{j: Y_j = 1} \log P_j - \sum_{j: Y_j = 0} \log(1 - P_j),}
+#' \eqn{p_i = \exp(-q_i)}{p_i = exp(-q_i)}, \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}; a bag holds a
+#' target with probability \eqn{P_j = 1 - \prod_i (1 - p_i)} (`"noisy-or"`) or \eqn{P_j = \max_i
+#' p_i}{P_j = max_i p_i} (`"most-likely-cause"`). With \eqn{Y_j} the label of the bag, the objective
+#' \deqn{-\sum_{j: Y_j = 1} \log P_j -
+#'   \sum_{j: Y_j = 0} \log(1 - P_j),}{-sum_{j: Y_j = 1} log P_j - sum_{j: Y_j = 0} log(1 - P_j),}
 #' is minimised over \eqn{t} and \eqn{s} by L-BFGS-B ([stats::optim()]) from each start; the start
 #' with the lowest objective is kept.
 #'
@@ -16,18 +17,19 @@
 #' every \eqn{p_i} is below the smallest number that a computer can represent, and a lower bound on
 #' it would be a plateau that a start never leaves.
 #'
-#' The score of an instance is \eqn{-q}, which has no ties even far from the point. That of a bag
-#' is \eqn{\log(-\log(1 - P_j))}, which rises with \eqn{P_j}. `predict(type = "prob")` gives
-#' \eqn{p} and \eqn{P} only if they are well calibrated: see [mil_calibrate()].
+#' The score of an instance is \eqn{-q}, which has no ties even far from the point. That of a bag is
+#' \eqn{\log(-\log(1 - P_j))}{log(-log(1 - P_j))}, which rises with \eqn{P_j}.
+#' `predict(type = "prob")` gives \eqn{p} and \eqn{P} only if they are well calibrated: see
+#' [mil_calibrate()].
 #'
 #' @section Defaults:
 #' Starts are instances of at most three positive bags, as in Weka's `MIEMDD`, and at most 30; the
-#' `maxDD` of Zhou and Zhang starts from all. `scale_init` is \eqn{1 / \sqrt{\bar q}}, with
-#' \eqn{\bar q} the mean of \eqn{q} at \eqn{s = 1} over all pairs of instances of positive bags, so
-#' that the first probabilities are neither 0 nor 1 for any number of features; this, `max_iter`,
-#' and the bounds \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the standard deviation of
-#' the feature, are our choices. A feature that is constant over all training instances gets
-#' \eqn{s_r = 0}, and \eqn{q} is kept above \eqn{10^{-12}} in the objective.
+#' `maxDD` of Zhou and Zhang starts from all. `scale_init` is \eqn{1 / \sqrt{\bar q}}{1 / sqrt(mean
+#' q)}, with \eqn{\bar q}{mean q} the mean of \eqn{q} at \eqn{s = 1} over all pairs of instances of
+#' positive bags, so that the first probabilities are neither 0 nor 1 for any number of features;
+#' this, `max_iter`, and the bounds \eqn{|s_r| \le 1000 / \sigma_r}, with \eqn{\sigma_r} the
+#' standard deviation of the feature, are our choices. A feature that is constant over all training
+#' instances gets \eqn{s_r = 0}, and \eqn{q} is kept above \eqn{10^{-12}} in the objective.
 #'
 #' @inheritParams dlfumi
 #' @param model `"noisy-or"` (default) or `"most-likely-cause"`: how the probability of a bag is
@@ -68,7 +70,7 @@ diverse_density <- function(x, ..., model = c("noisy-or", "most-likely-cause"),
                             n_start = NULL, max_iter = 100, normalize = c("unit", "none"),
                             calibrate = getOption("fumi.calibrate", "auto"),
                             progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(model = check_choice(model, dd_models, "model"),
                scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),

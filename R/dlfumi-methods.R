@@ -17,7 +17,7 @@ coef.dlfumi <- function(object, which = c("all", "target", "background"), filter
 #' @rdname mil_model-methods
 #' @export
 print.dlfumi <- function(x, digits = 4, ...) {
-  cat("DL-FUMI fit (variant \"", x$variant, "\")\n", sep = "")
+  cat(model_title(x), " fit (variant \"", x$variant, "\")\n", sep = "")
   print_model_data(x)
   print_fact("atoms", x$n_target, " target, ", x$n_background, " background", atom_notes(x))
   print_fact("parameters", "lambda ", x$lambda, ", beta ", x$beta, ", gamma ", x$gamma, ", psi ",

@@ -97,11 +97,12 @@
 #' cross-validation (`group = ` of [bag_folds()]).
 #'
 #' @section Bounds and prior knowledge:
-#' With `nonneg = "codes"`, every threshold step on a code is followed by \eqn{\max(0, \cdot)}, and
-#' variant `"exact"` minimises over non-negative codes; with `"dictionary"`, the negative part of
-#' an atom's numerator is set to 0 before the atom is scaled to norm 1, which gives the minimiser
-#' over non-negative atoms (an atom whose numerator has no positive part counts as unused, see
-#' `dead` in [dlfumi_control()]). The start is clipped at 0 too. The data may be negative.
+#' With `nonneg = "codes"`, every threshold step on a code is followed by \eqn{\max(0,
+#' \cdot)}{max(0, .)}, and variant `"exact"` minimises over non-negative codes; with `"dictionary"`,
+#' the negative part of an atom's numerator is set to 0 before the atom is scaled to norm 1, which
+#' gives the minimiser over non-negative atoms (an atom whose numerator has no positive part counts
+#' as unused, see `dead` in [dlfumi_control()]). The start is clipped at 0 too. The data may be
+#' negative.
 #'
 #' An `instance_prior` \eqn{\pi_i} multiplies the odds of the E-step by its own odds,
 #' \deqn{p_i / (1 - p_i) = (e^{\beta \|x_i - D^- a_i^-\|^2} - 1) \, \pi_i /
@@ -125,8 +126,8 @@
 #' With a `ridge` of 1 or more, the noise is nearly white, and they are background as with white
 #' noise.
 #'
-#' @param x,... the data: [bags()], or what [bags()] takes, for instance
-#'   `dlfumi(x, bag, label)` or `dlfumi(mi(label, bag) ~ ., data = d)`.
+#' @param x,... the data: [bags()], or what [bags()] takes, such as a matrix with `bag` and `label`,
+#'   or a formula `mi(label, bag) ~ .` with `data`.
 #' @param n_target,n_background whole numbers >= 1, by default 4 and 15: numbers of target and
 #'   background atoms to learn. Try 1 to 8 target atoms and 5 to 60 background atoms; with too few
 #'   background atoms everything looks like a target. For these and the next four arguments, `NULL`
@@ -248,7 +249,7 @@ dlfumi <- function(x, ..., n_target = NULL, n_background = NULL, lambda = NULL, 
                    keep_background = FALSE,
                    calibrate = getOption("fumi.calibrate", "auto"), control = dlfumi_control(),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(c(names(formals()), control_names()), ...names())
+  check_arguments(c(names(formals()), control_names()), ...names())
   given <- given_arguments()
   dots <- list(...)
   by_name <- names(dots) %in% control_names()

@@ -6,14 +6,16 @@
 #'
 #' @details
 #' With \eqn{a_i} the lasso code of \eqn{x_i} on the dictionary \eqn{D} of unit-norm atoms
-#' (\eqn{\tfrac12 \|x - D a\|^2 + \lambda |a|_1}), \eqn{e_i = \|x_i - D a_i\|^2} and
-#' \eqn{p_i = \exp(-\beta e_i)}, it minimises
+#' (\eqn{\tfrac12 \|x - D a\|^2 + \lambda |a|_1}{1/2 |x - D a|^2 + lambda |a|_1}), \eqn{e_i = \|x_i
+#' - D a_i\|^2}{e_i = |x_i - D a_i|^2} and \eqn{p_i = \exp(-\beta e_i)}{p_i = exp(-beta e_i)}, it
+#' minimises
 #' \deqn{J(D) = -\sum_{\mathrm{positive\ bags}\ j} \log P_j -
-#'   \sum_{i\ \mathrm{in\ negative\ bags}} \log(1 - p_i),}
-#' where \eqn{P_j = 1 - \prod_i (1 - p_i)} for `pool = "noisy-or"` (DMIL), and
-#' \eqn{P_j = (n_j^{-1} \sum_i p_i^r)^{1/r}}, \eqn{r} the `exponent`, for `pool = "gmean"`
-#' (GD-MIL): the mean of a bag's probabilities for \eqn{r = 1}, close to their maximum for large
-#' \eqn{r}. With one instance per bag the two agree.
+#'   \sum_{i\ \mathrm{in\ negative\ bags}} \log(1 - p_i),}{J(D) = -sum_{positive bags j} log P_j
+#'   - sum_{i in negative bags} log(1 - p_i),}
+#' where \eqn{P_j = 1 - \prod_i (1 - p_i)} for `pool = "noisy-or"` (DMIL), and \eqn{P_j = (n_j^{-1}
+#' \sum_i p_i^r)^{1/r}}, \eqn{r} the `exponent`, for `pool = "gmean"` (GD-MIL): the mean of a bag's
+#' probabilities for \eqn{r = 1}, close to their maximum for large \eqn{r}. With one instance per
+#' bag the two agree.
 #'
 #' Each iteration moves one atom after the other on the unit sphere, in the direction of steepest
 #' descent and by a step that lowers \eqn{J} with the codes fixed, and then recomputes the codes.
@@ -22,14 +24,14 @@
 #' code uses is replaced by the instance of a positive bag with the largest \eqn{p e}. For an
 #' instance of zeros, \eqn{e} is set to 1.
 #'
-#' The score of an instance is \eqn{-e}. That of a bag is \eqn{\log(-\log(1 - P))}, which rises
-#' with \eqn{P}, or, with `combine = "average"`, the largest score of its instances.
-#' `predict(type = "prob")` returns the model's probabilities \eqn{p} and \eqn{P} only if they are
-#' well calibrated: see [mil_calibrate()]. **Try several values of `beta`**, say 1, 2, 5 and 10.
-#' Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}: with `beta = 1`, even
-#' atoms that represent nothing make a bag of four positive with probability 0.84, and such atoms
-#' win if there are many more negative instances than positive bags. With a large `beta` the
-#' weights concentrate on the instances that the first atoms happen to represent.
+#' The score of an instance is \eqn{-e}. That of a bag is \eqn{\log(-\log(1 - P))}{log(-log(1 -
+#' P))}, which rises with \eqn{P}, or, with `combine = "average"`, the largest score of its
+#' instances. `predict(type = "prob")` returns the model's probabilities \eqn{p} and \eqn{P} only if
+#' they are well calibrated: see [mil_calibrate()]. **Try several values of `beta`**, say 1, 2, 5
+#' and 10. Instances of norm 1 have \eqn{e \le 1}, hence \eqn{p \ge \exp(-\beta)}{p >= exp(-beta)}:
+#' with `beta = 1`, even atoms that represent nothing make a bag of four positive with probability
+#' 0.84, and such atoms win if there are many more negative instances than positive bags. With a
+#' large `beta` the weights concentrate on the instances that the first atoms happen to represent.
 #'
 #' @section Kernels:
 #' With a `kernel` the atoms lie in the span of the training instances in its feature space,
@@ -60,7 +62,7 @@
 #'   bag is computed from those of its instances.
 #' @param exponent number > 0, default 5: \eqn{r} of the generalised mean; try 1 to 10.
 #' @param beta number > 0, default 5: how fast the probability falls with the error, \eqn{p =
-#'   \exp(-\beta e)}; try 1 to 30.
+#'   \exp(-\beta e)}{p = exp(-beta e)}; try 1 to 30.
 #' @param lambda number >= 0, default 0.05: weight of the sparsity penalty of the codes; try 0.01
 #'   to 0.1.
 #' @param kernel `NULL` (default: none), or a positive definite kernel, given as for [mi_svm()]. It
@@ -114,7 +116,7 @@ dmil <- function(x, ..., n_atoms = 4, pool = c("noisy-or", "gmean"), exponent = 
                  tol = 1e-5, n_start = 1, combine = c("best", "average"),
                  normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   kernel <- if (is.null(kernel)) list(kpar = list()) else check_kernel(kernel, kpar)
   given <- with_kernel(given, kernel)
@@ -398,8 +400,8 @@ print.dmil <- function(x, digits = 4, ...) {
   path <- x$objective$objective
   kernel <- if (is.character(spec$kernel)) paste0(", kernel \"", spec$kernel, "\"") else
     if (!is.null(spec$kernel)) ", own kernel"
-  cat(if (spec$pool == "gmean" || !is.null(spec$kernel)) "GD-MIL" else "DMIL", " fit (\"",
-      spec$pool, "\"", kernel, if (spec$swap) ", labels swapped", ")\n", sep = "")
+  cat(model_title(x), " fit (\"", spec$pool, "\"", kernel, if (spec$swap) ", labels swapped", ")\n",
+      sep = "")
   print_model_data(x)
   print_fact("atoms", spec$n_atoms, if (any(x$n_dead > 0))
     paste0(" (", sum(x$n_dead > 0), " found unused at times)"))

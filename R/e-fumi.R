@@ -8,25 +8,27 @@
 #' With proportions \eqn{a_i \ge 0}, \eqn{\sum_k a_{ik} = 1}, and the hidden \eqn{z_i} of an
 #' instance of a positive bag (1 if it holds a target), the objective is
 #' \deqn{J = \tfrac12 (1 - u) \sum_i w_i E_z \|x_i - z_i E^+ a_i^+ - E^- a_i^-\|^2 +
-#'   \tfrac12 u \sum_k \|e_k - \mu\|^2 + \sum_k \gamma_k \sum_i a_{ik},}
-#' where \eqn{w_i = \alpha N^- / N^+} in positive bags and 1 in negative ones, \eqn{\mu} is the
-#' mean of all instances, and \eqn{\gamma_k = \Gamma / \sum_i a_{ik}} with the proportions of the
-#' previous iteration, and 0 for targets. An iteration computes
-#' \eqn{P(z_i = 1) = 1 - \exp(-\beta \|x_i - E^- a_i^-\|^2)}, then the proportions, then the
-#' endmembers, each as an exact minimiser, and drops background endmembers whose proportion is
-#' below `prune` in all instances (but never the last one).
+#'   \tfrac12 u \sum_k \|e_k - \mu\|^2 +
+#'   \sum_k \gamma_k \sum_i a_{ik},}{J = 1/2 (1 - u) sum_i w_i E_z |x_i - z_i E+ a_i+ - E- a_i-|^2
+#'   + 1/2 u sum_k |e_k - mu|^2 + sum_k gamma_k sum_i a_ik,}
+#' where \eqn{w_i = \alpha N^- / N^+} in positive bags and 1 in negative ones, \eqn{\mu} is the mean
+#' of all instances, and \eqn{\gamma_k = \Gamma / \sum_i a_{ik}} with the proportions of the
+#' previous iteration, and 0 for targets. An iteration computes \eqn{P(z_i = 1) = 1 - \exp(-\beta
+#' \|x_i - E^- a_i^-\|^2)}{P(z_i = 1) = 1 - exp(-beta |x_i - E^- a_i^-|^2)}, then the proportions,
+#' then the endmembers, each as an exact minimiser, and drops background endmembers whose proportion
+#' is below `prune` in all instances (but never the last one).
 #'
 #' **Start.** Background endmembers are k-means centres of the negative bags; each target endmember
 #' is the instance of a positive bag that the endmembers chosen before unmix worst; proportions are
 #' equal.
 #'
-#' **Score.** An instance is unmixed on the background endmembers (residual \eqn{r^-}) and on all
-#' of them (\eqn{r}). If a target lowers the residual, the score is \eqn{\log(r^- / r) > 0}, the
-#' logarithm of the ratio by which [dlfumi()] scores. Otherwise that ratio would be 1 for all
-#' instances, and the score is the rate at which a small amount of the nearest target would raise
-#' the residual, \eqn{-\partial \log r / \partial a_t < 0}; the two definitions meet at 0.
-#' `predict(type = "codes")` gives the proportions. Other detectors accept the endmembers of a fit,
-#' for example `ace(x, fit, center_target = TRUE)`.
+#' **Score.** An instance is unmixed on the background endmembers (residual \eqn{r^-}) and on all of
+#' them (\eqn{r}). If a target lowers the residual, the score is \eqn{\log(r^- / r) > 0}{log(r^- /
+#' r) > 0}, the logarithm of the ratio by which [dlfumi()] scores. Otherwise that ratio would be 1
+#' for all instances, and the score is the rate at which a small amount of the nearest target would
+#' raise the residual, \eqn{-\partial \log r / \partial a_t < 0}{-d log r / d a_t < 0}; the two
+#' definitions meet at 0. `predict(type = "codes")` gives the proportions. Other detectors accept
+#' the endmembers of a fit, for example `ace(x, fit, center_target = TRUE)`.
 #'
 #' @section Departures:
 #' * The released code adds \eqn{u} to every entry of the matrix that it inverts for the
@@ -91,7 +93,7 @@ e_fumi <- function(x, ..., n_target = 1, n_background = 3, u = NULL, alpha = 2, 
                    max_iter = 100, tol = 1e-6, prune = 1e-3, n_start = 1,
                    normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   n_target <- check_count(n_target, "n_target")
   several <- n_target > 1

@@ -7,17 +7,18 @@
 #' With \eqn{q_i = \sum_r s_r^2 (x_{ri} - t_r)^2}, the E-step chooses in each bag \eqn{j}, positive
 #' or negative, the instance \eqn{i_j} with the smallest \eqn{q} (the first, if tied); the M-step
 #' minimises over \eqn{t} and \eqn{s}
-#' \deqn{\sum_{j: Y_j = 1} q_{i_j} - \sum_{j: Y_j = 0} \log(1 - \exp(-q_{i_j}))}
+#' \deqn{\sum_{j: Y_j = 1} q_{i_j} - \sum_{j: Y_j = 0}
+#'   \log(1 - \exp(-q_{i_j}))}{sum_{j: Y_j = 1} q_ij - sum_{j: Y_j = 0} log(1 - exp(-q_ij))}
 #' by L-BFGS-B. A start ends with the first round that lowers this by no more than \eqn{10^{-6}};
-#' the result of that round is discarded. Only the M-step is guaranteed to lower it, since an
-#' E-step may choose nearer negative instances. The start with the lowest most-likely-cause
-#' objective of [diverse_density()] on all training bags is kept; neither this choice nor the
-#' threshold uses other data.
+#' the result of that round is discarded. Only the M-step is guaranteed to lower it, since an E-step
+#' may choose nearer negative instances. The start with the lowest most-likely-cause objective of
+#' [diverse_density()] on all training bags is kept; neither this choice nor the threshold uses
+#' other data.
 #'
-#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)} for its nearest instance, the
-#' score of a bag is \eqn{\log(-\log(1 - P))}, or, with `combine = "average"`, the largest score of
-#' its instances. `predict(type = "prob")` returns the probabilities of the model only if they are
-#' well calibrated: see [mil_calibrate()].
+#' The score of an instance is \eqn{-q}. With \eqn{P = \exp(-q)}{P = exp(-q)} for its nearest
+#' instance, the score of a bag is \eqn{\log(-\log(1 - P))}{log(-log(1 - P))}, or, with
+#' `combine = "average"`, the largest score of its instances. `predict(type = "prob")` returns the
+#' probabilities of the model only if they are well calibrated: see [mil_calibrate()].
 #'
 #' @section Defaults:
 #' Starts and `max_iter` are those of Weka's `MIEMDD`: the instances of three random positive bags
@@ -52,7 +53,7 @@ em_dd <- function(x, ..., scale_type = c("feature", "single", "fixed"), scale_in
                   n_start = NULL, combine = c("best", "average"), max_iter = 10, inner = 100,
                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(scale_type = check_choice(scale_type, dd_scale_types, "scale_type"),
                scale_init = if (!is.null(scale_init)) check_number(scale_init, "scale_init",

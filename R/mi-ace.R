@@ -5,14 +5,18 @@
 #' several signatures, for targets of several kinds.
 #'
 #' @details
-#' With \eqn{\hat x} the instance minus the mean of the negative bags, whitened by their covariance
-#' (see [background_stats()]), and for ACE scaled to norm 1, the objective over \eqn{\|s\| = 1} is
+#' With \eqn{\hat x}{z} the instance minus the mean of the negative bags, whitened by their
+#' covariance (see [background_stats()]), and for ACE scaled to norm 1, the objective over
+#' \eqn{\|s\| = 1}{|s| = 1} is
 #' \deqn{\frac{1}{J^+} \sum_{j:\,Y_j = 1} \max_{i \in j} s'\hat x_i -
-#'   \frac{1}{J^-} \sum_{j:\,Y_j = 0} \frac{1}{n_j} \sum_{i \in j} s'\hat x_i.}
-#' A step takes the best instance \eqn{x^*_j} of each positive bag and sets \eqn{s} to the
-#' direction of \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}, which
-#' maximises the objective for that choice; the objective therefore never falls. It stops when a
-#' choice of instances recurs. The score is the signed statistic, \eqn{s'\hat x}.
+#'   \frac{1}{J^-} \sum_{j:\,Y_j = 0} \frac{1}{n_j} \sum_{i \in j}
+#'   s'\hat x_i.}{1/J+ sum_{j: Y_j = 1} max_{i in j} s'z_i
+#'   - 1/J- sum_{j: Y_j = 0} 1/n_j sum_{i in j} s'z_i.}
+#' A step takes the best instance \eqn{x^*_j} of each positive bag and sets \eqn{s} to the direction
+#' of \eqn{\mathrm{mean}_j \hat x^*_j - \mathrm{mean}_j \mathrm{mean}_i \hat x_i}{mean_j z^*_j -
+#' mean_j mean_i z_i}, which maximises the objective for that choice; the objective therefore never
+#' falls. It stops when a choice of instances recurs. The score is the signed statistic, \eqn{s'\hat
+#' x}{s'z}.
 #'
 #' The two starts, the 1000 centres and the 1000 steps are those of the released code, which
 #' differs in three ways. It stops when a signature recurs exactly, which rounding can prevent. It
@@ -25,12 +29,14 @@
 #' that is largest on it, and signature \eqn{t} maximises
 #' \deqn{\mathrm{mean}_{j \in W_t} \max_{i \in j} s_t'\hat x_i -
 #'   \mathrm{mean}_{j:\,Y_j = 0} \mathrm{mean}_{i \in j} s_t'\hat x_i - \alpha\,
-#' \mathrm{mean}_{l \ne t} s_l's_t} over the bags \eqn{W_t} that it won. Signatures are updated one
-#' after the other. A signature that wins no bag is dropped, which ends the pass. Starts are chosen
-#' one after the other among the instances, or centres: each maximises the mean over positive bags
-#' of the set's best score, minus the mean of the best scores of negative instances, minus `alpha`
-#' times its mean cosine with those chosen before. The objective in [loss_path()] is the mean over
-#' signatures of the objective above, taken over all positive bags.
+#'   \mathrm{mean}_{l \ne t} s_l's_t}{mean_{j in W_t} max_{i in j} s_t'z_i
+#'   - mean_{j: Y_j = 0} mean_{i in j} s_t'z_i - alpha mean_{l != t} s_l's_t}
+#' over the bags \eqn{W_t} that it won. Signatures are updated one after the other. A signature that
+#' wins no bag is dropped, which ends the pass. Starts are chosen one after the other among the
+#' instances, or centres: each maximises the mean over positive bags of the set's best score, minus
+#' the mean of the best scores of negative instances, minus `alpha` times its mean cosine with those
+#' chosen before. The objective in [loss_path()] is the mean over signatures of the objective above,
+#' taken over all positive bags.
 #'
 #' The score is the largest over the signatures. By chance, the maximum of several statistics is
 #' larger than a single one, so there are more false alarms at the same threshold. Thresholds and
@@ -49,7 +55,6 @@
 #' @inheritParams background_stats
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param x,... the data: [bags()], or what [bags()] takes.
 #' @param n_target whole number >= 1, default 1: number of signatures; try 1 to 4.
 #' @param alpha number >= 0, default 1: for several signatures, the weight of the term that pushes
 #'   them apart; try 0 to 1.
@@ -95,7 +100,7 @@ mi_ace <- function(x, ..., n_target = 1, alpha = 1, type = c("ace", "smf"),
                    ridge = 1e-2, energy = 0.95, bag_weights = NULL, max_iter = 1000,
                    normalize = c("none", "unit"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(n_target = check_count(n_target, "n_target"),
                alpha = check_number(alpha, "alpha", min = 0),

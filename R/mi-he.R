@@ -6,27 +6,29 @@
 #' @details
 #' Each instance has two codes: \eqn{a} on all atoms \eqn{D = [D^+ D^-]}, and \eqn{c} on the
 #' background atoms alone. With the residuals \eqn{r^+ = x - D a} and \eqn{r^- = x - D^- c}, and
-#' \eqn{q_i = \|r^+_i\|^2 / \|r^-_i\|^2}, the objective is
+#' \eqn{q_i = \|r^+_i\|^2 / \|r^-_i\|^2}{q_i = |r^+_i|^2 / |r^-_i|^2}, the objective is
 #' \deqn{J = -\sum_{j:\,Y_j = 1} \log \Big( \frac{1}{n_j} \sum_{i \in j} e^{-\beta b q_i}
-#' \Big)^{1/b} +
-#'   \rho \sum_{i:\,Y_i = 0} \|r^-_i\|^2 + \frac{\alpha}{2} \sum_{i:\,Y_i = 0} \big( (D^+
-#' a^+_i)'x_i \big)^2} with \eqn{b} the `power` of the generalised mean: the larger it is,
-#' the more the best instance of a bag counts. The third term keeps target atoms away from negative
-#' instances. Codes are sparse, with the penalty \eqn{\lambda \|a\|_1} on
-#' \eqn{\frac12 \|x - D a\|^2} and atoms of norm 1, or, with `coding = "convex"`, proportions:
-#' \eqn{a \ge 0}, \eqn{\sum_k a_k = 1}, with atoms of any norm. Atoms are moved one at a time
-#' against the gradient, with the codes fixed.
+#'   \Big)^{1/b} + \rho \sum_{i:\,Y_i = 0} \|r^-_i\|^2 +
+#'   \frac{\alpha}{2} \sum_{i:\,Y_i = 0} \big( (D^+ a^+_i)'x_i
+#'   \big)^2}{J = -sum_{j: Y_j = 1} log(1/n_j sum_{i in j} exp(-beta b q_i))^(1/b)
+#'   + rho sum_{i: Y_i = 0} |r-_i|^2 + alpha/2 sum_{i: Y_i = 0} ((D+ a+_i)'x_i)^2}
+#' with \eqn{b} the `power` of the generalised mean: the larger it is, the more the best instance of
+#' a bag counts. The third term keeps target atoms away from negative instances. Codes are sparse,
+#' with the penalty \eqn{\lambda \|a\|_1}{lambda |a|_1} on \eqn{\frac12 \|x - D a\|^2}{1/2 |x - D
+#' a|^2} and atoms of norm 1, or, with `coding = "convex"`, proportions: \eqn{a \ge 0}, \eqn{\sum_k
+#' a_k = 1}, with atoms of any norm. Atoms are moved one at a time against the gradient, with the
+#' codes fixed.
 #'
 #' **Start.** Background atoms are k-means centres of the negative bags; target atoms are means of
 #' random parts of the instances of positive bags.
 #'
-#' **Score.** `"confidence"`: \eqn{\log(\|r^-\|^2 / \|r^+\|^2)}, the logarithm of the ratio by
-#' which [dlfumi()] scores, with each residual from its own code. `"ace"`: [ace()] with the target
-#' atom, or [sub_ace()] with several, against the mean and covariance of the negative bags; with
-#' proportions, that mean is subtracted from the target. The default was chosen by cross-validation
-#' over the training bags of 16 simulated sets (2 or 6 background sources, 15 or 40 features, two
-#' levels of noise): the mean area under the ROC curve of bags was 0.98 with `"confidence"` and
-#' 0.80 with `"ace"`.
+#' **Score.** `"confidence"`: \eqn{\log(\|r^-\|^2 / \|r^+\|^2)}{log(|r^-|^2 / |r^+|^2)}, the
+#' logarithm of the ratio by which [dlfumi()] scores, with each residual from its own code. `"ace"`:
+#' [ace()] with the target atom, or [sub_ace()] with several, against the mean and covariance of the
+#' negative bags; with proportions, that mean is subtracted from the target. The default was chosen
+#' by cross-validation over the training bags of 16 simulated sets (2 or 6 background sources, 15 or
+#' 40 features, two levels of noise): the mean area under the ROC curve of bags was 0.98 with
+#' `"confidence"` and 0.80 with `"ace"`.
 #'
 #' @section Variants:
 #' `"literal"` reproduces the authors' released code up to rounding: before each atom, all codes
@@ -88,7 +90,7 @@ mi_he <- function(x, ..., n_target = 1, n_background = 9, beta = 5, power = 5, r
                   step = 1e-3, max_iter = 200, tol = 1e-5, n_start = 1,
                   normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(n_target = check_count(n_target, "n_target"),
                n_background = check_count(n_background, "n_background"),

@@ -5,8 +5,9 @@
 #' boundary.
 #'
 #' @details
-#' With \eqn{f(x) = \langle w, \phi(x) \rangle + b}, `type = "mi"` minimises
-#' \deqn{\tfrac12 \|w\|^2 + C \sum_i c_i \max(0, 1 - y_i f(x_i))}
+#' With \eqn{f(x) = \langle w, \phi(x) \rangle + b}{f(x) = <w, phi(x)> + b}, `type = "mi"` minimises
+#' \deqn{\tfrac12 \|w\|^2 + C \sum_i c_i
+#'   \max(0, 1 - y_i f(x_i))}{1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i f(x_i))}
 #' over \eqn{w}, \eqn{b} and the labels \eqn{y_i}, where all labels in negative bags are -1 and at
 #' least one in each positive bag is +1. `type = "MI"` has one term per positive bag, for its
 #' instance with the largest \eqn{f}, and one term per instance of negative bags.
@@ -55,10 +56,10 @@
 #'   ([kernlab::dots], such as `"polydot"`), a kernel made by one of those functions, or a function
 #'   of two instances that returns a number.
 #' @param kpar list, default empty: parameters for a kernel given by its name, such as
-#'   `list(sigma = 2)` for `"rbf"`, \eqn{\exp(-\sigma \|x - y\|^2)}, the \eqn{\sigma} of kernlab
-#'   and of [miles()]. For `"rbf"`, \eqn{1/\sigma} is by default the median squared distance
-#'   between the (normalised) training instances; try a third and three times that. Other kernels
-#'   have kernlab\'s defaults.
+#'   `list(sigma = 2)` for `"rbf"`, \eqn{\exp(-\sigma \|x - y\|^2)}{exp(-sigma |x - y|^2)}, the
+#'   \eqn{\sigma} of kernlab and of [miles()]. For `"rbf"`, \eqn{1/\sigma} is by default the median
+#'   squared distance between the (normalised) training instances; try a third and three times that.
+#'   Other kernels have the defaults of kernlab.
 #' @param cost number > 0, default 10: \eqn{C}, the weight of the loss; try 1 to 100.
 #' @param class_weights \eqn{c_i}: `"none"` (default), `"balanced"`, or two positive numbers, for
 #'   negatives and positives.
@@ -101,7 +102,7 @@ mi_svm <- function(x, ..., type = c("MI", "mi"), kernel = "rbf", kpar = list(), 
                    class_weights = c("none", "balanced"), bag_weights = NULL, max_iter = 50,
                    normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                    progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   kernel <- check_kernel(kernel, kpar)
   given <- with_kernel(given, kernel)

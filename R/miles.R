@@ -4,17 +4,18 @@
 #' select the instances that matter.
 #'
 #' @details
-#' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\sigma \|x - x^k\|^2)}, with one feature
-#' for each training instance \eqn{x^k}, and
-#' \deqn{\|w\|_1 + |b| + C \sum_j c_j \max(0, 1 - Y_j (w'm(B_j) + b))^2}
-#' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0}
-#' are dropped. LiblineaR visits the features in random order and stops after at most 1000 rounds,
-#' so weights, and which of several similar instances is selected, depend slightly on `set.seed()`.
+#' Bag \eqn{B} becomes \eqn{m_k(B) = \max_{x \in B} \exp(-\sigma \|x - x^k\|^2)}{m_k(B) = max_{x in
+#' B} exp(-sigma |x - x^k|^2)}, with one feature for each training instance \eqn{x^k}, and
+#' \deqn{\|w\|_1 + |b| + C \sum_j c_j
+#'   \max(0, 1 - Y_j (w'm(B_j) + b))^2}{|w|_1 + |b| + C sum_j c_j max(0, 1 - Y_j (w'm(B_j) + b))^2}
+#' is minimised by LiblineaR, with \eqn{c_j} balancing the classes. Instances with \eqn{w_k = 0} are
+#' dropped. LiblineaR visits the features in random order and stops after at most 1000 rounds, so
+#' weights, and which of several similar instances is selected, depend slightly on `set.seed()`.
 #'
 #' The score of a bag is \eqn{w'm(B) + b}, in which the nearest neighbour of each selected instance
 #' may be a different instance of the bag. The score of an instance is that of a bag that contains
-#' it alone, \eqn{\sum_k w_k \exp(-\sigma \|x - x^k\|^2) + b};
-#' `predict(level = "bag", pool = "max")` scores bags by the largest of those.
+#' it alone, \eqn{\sum_k w_k \exp(-\sigma \|x - x^k\|^2) + b}{sum_k w_k exp(-sigma |x - x^k|^2) +
+#' b}; `predict(level = "bag", pool = "max")` scores bags by the largest of those.
 #'
 #' The more instances a bag has, the larger are all \eqn{m_k}: if positive and negative training
 #' bags differ in size, the SVM may learn the size instead of the target, and then scores instances
@@ -27,10 +28,11 @@
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
-#' @param sigma number > 0: \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x - y\|^2)}, as in
-#'   kernlab and [mi_svm()]. `NULL` (default): \eqn{1/\sigma} is the median squared distance
-#'   between the (normalised) training instances; try a third and three times that. In the paper
-#'   \eqn{\sigma} is a width: its \eqn{1 / \sigma^2} is \eqn{\sigma} here.
+#' @param sigma number > 0: \eqn{\sigma} of the similarity \eqn{\exp(-\sigma \|x -
+#'   y\|^2)}{exp(-sigma |x - y|^2)}, as in kernlab and [mi_svm()]. `NULL` (default): \eqn{1/\sigma}
+#'   is the median squared distance between the (normalised) training instances; try a third and
+#'   three times that. In the paper \eqn{\sigma} is a width: its \eqn{1 / \sigma^2} is \eqn{\sigma}
+#'   here.
 #' @param cost number > 0, default 1: \eqn{C}, the weight of the loss; try 0.1 to 100. A larger
 #'   value selects more instances.
 #' @return A plain list of class `c("miles", "mil_model")`, for `predict()` and [mil_roc()], with
@@ -50,7 +52,7 @@
 miles <- function(x, ..., sigma = NULL, cost = 1, bag_weights = NULL, normalize = c("unit", "none"),
                   calibrate = getOption("fumi.calibrate", "auto"),
                   progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(sigma = if (!is.null(sigma)) check_number(sigma, "sigma", above = 0),
                cost = check_number(cost, "cost", above = 0),

@@ -4,11 +4,11 @@
 #' the negative bags, and moves instances between the clusters until nothing changes.
 #'
 #' @details
-#' Every instance has a label \eqn{z_i}: a cluster \eqn{1, \dots, K} in positive bags, 0 in
-#' negative ones. The published objective is a multi-class support vector machine with hidden
-#' labels,
+#' Every instance has a label \eqn{z_i}: a cluster \eqn{1, \dots, K} in positive bags, 0 in negative
+#' ones. The published objective is a multi-class support vector machine with hidden labels,
 #' \deqn{\min_{W, z} \sum_{k=0}^K \|w_k\|^2 + \lambda \sum_i
-#'   \max(0, 1 + \max_{k \ne z_i} w_k'x_i - w_{z_i}'x_i),}
+#'   \max(0, 1 + \max_{k \ne z_i} w_k'x_i - w_{z_i}'x_i),}{min_{W, z} sum_{k = 0..K} |w_k|^2
+#'   + lambda sum_i max(0, 1 + max_{k != z_i} w_k'x_i - w_zi'x_i),}
 #' with at least one \eqn{z_i > 0} in every positive bag. The authors' released code, which is
 #' followed here, works differently:
 #'
@@ -18,8 +18,9 @@
 #' 3. One-vs-rest support vector machines with squared hinge loss and without bias are trained on
 #'    these and on all instances of negative bags (LiblineaR). Class \eqn{k} against the rest has
 #'    cost `cost` on both sides, but class 0 has `cost` times `negative_weight` on its own side.
-#' 4. With \eqn{v_i = \max_k w_k'x_i - w_0'x_i}, an instance of a positive bag goes to the cluster
-#'    of the maximum and weighs \eqn{1 / (1 + \exp(-v_i / \sigma))}.
+#' 4. With \eqn{v_i = \max_k w_k'x_i - w_0'x_i}{v_i = max_k w_k'x_i - w_0'x_i}, an instance of a
+#'    positive bag goes to the cluster of the maximum and weighs \eqn{1 / (1 + \exp(-v_i /
+#'    \sigma))}{1 / (1 + exp(-v_i / sigma))}.
 #' 5. Steps 2 to 4 are repeated until no instance moves, at most `max_iter` times.
 #'
 #' So no instance of a positive bag is ever given the label 0. With `assign0 = TRUE` the published
@@ -98,7 +99,7 @@ mmdl <- function(x, ..., n_clusters = NULL, assign0 = FALSE, resample = TRUE, rh
                  n_start = 1, combine = c("best", "average"),
                  calibrate = getOption("fumi.calibrate", "auto"),
                  progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(n_clusters = if (!is.null(n_clusters)) check_count(n_clusters, "n_clusters"),
                assign0 = check_flag(assign0, "assign0"),

@@ -40,10 +40,10 @@ one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
   fitter <- check_fitter(fitter, rlang::caller_env())
   given <- list(...)
   from_list <- missing(label) && !inherits(x, "formula")
-  door <- if (from_list) character()
+  for_bags <- if (from_list) character()
           else intersect(names(given), c("data", "image_dim", "axis", "na.action", "like"))
-  classes <- if (from_list) check_class_list(x) else class_bags(x, bag, label, given[door])
-  given[door] <- NULL
+  classes <- if (from_list) check_class_list(x) else class_bags(x, bag, label, given[for_bags])
+  given[for_bags] <- NULL
   bar <- task_progress(check_flag(progress, "progress"), "one-vs-rest", length(classes))
   on.exit(bar$done())
   fits <- keep_until_interrupt(length(classes), function(i) {
@@ -92,11 +92,11 @@ check_class_list <- function(x, call = rlang::caller_env()) {
   x
 }
 
-# Bags for each class. `door`: arguments of bags().
-class_bags <- function(x, bag, label, door, call = rlang::caller_env()) {
+# Bags for each class. `for_bags`: arguments of bags().
+class_bags <- function(x, bag, label, for_bags, call = rlang::caller_env()) {
   if (inherits(x, "formula")) {
-    if (!missing(bag)) door$data <- bag
-    return(formula_classes(x, door, call))
+    if (!missing(bag)) for_bags$data <- bag
+    return(formula_classes(x, for_bags, call))
   }
   if (missing(bag) && (is.data.frame(x) || !is.list(x)))
     stop_fumi("`bag` must be given with `label`.", call = call)
@@ -108,17 +108,17 @@ class_bags <- function(x, bag, label, door, call = rlang::caller_env()) {
   }
   x <- if (is.list(x) && !is.data.frame(x)) lapply(x, without_truth) else without_truth(x)
   name <- stats::setNames(value_names(label), names(label))
-  given <- c(list(x), if (!missing(bag)) list(bag = bag), door)
+  given <- c(list(x), if (!missing(bag)) list(bag = bag), for_bags)
   by_class(label, call, function(v) do.call(bags, c(given, list(label = name == v))))
 }
 
-formula_classes <- function(x, door, call) {
+formula_classes <- function(x, for_bags, call) {
   given <- do.call(formula_parts, c(list(x, call = call),
-                                    door[setdiff(names(door), c("image_dim", "axis"))]))
+                                    for_bags[setdiff(names(for_bags), c("image_dim", "axis"))]))
   name <- value_names(given$label)
   by_class(given$label, call, function(v)
-    new_bags(given$x, given$bag, name == v, NULL, NULL, door$image_dim, given$action,
-             given$blueprint, door$axis, call))
+    new_bags(given$x, given$bag, name == v, NULL, NULL, for_bags$image_dim, given$action,
+             given$blueprint, for_bags$axis, call))
 }
 
 # make(class) for each class of the labels, named by them.

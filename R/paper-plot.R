@@ -131,7 +131,7 @@ plot_errors <- function(x, method, setting, run, n) {
   title <- c(paste(test$group[wrong], "as", called[wrong]), paste("atoms of", called[wrong]))
   picture_page(cbind(matrix(image, 256), remade), dim(image)[1:2], title,
                group = rep(1:2, each = length(wrong)), n_col = length(wrong),
-               main = "Digits, what they were taken for, and what its atoms make of them")
+               main = "Misclassified digits and their reconstructions")
 }
 
 # ---- atoms -------------------------------------------------------------------------------------

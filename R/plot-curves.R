@@ -75,8 +75,13 @@ key_room <- function(panels, axis) {
   }, numeric(2))
   letter <- graphics::par("cin") * 0.8 * graphics::par("cex")
   size <- pmin(1, apply(letters, 1, max) * letter / graphics::par("pin"))
-  x <- unlist(lapply(with_key, function(panel) rep(axis$at, ncol(panel$x))))
-  y <- unlist(lapply(with_key, `[[`, "x"))
+  curves <- unlist(lapply(with_key, function(panel) asplit(panel$x, 2)), recursive = FALSE)
+  along <- lapply(curves, function(y) {
+    if (length(y) < 2) return(list(x = axis$at, y = y))
+    stats::approx(axis$at, y, n = max(200, length(y)), ties = mean)
+  })
+  x <- unlist(lapply(along, `[[`, "x"))
+  y <- unlist(lapply(along, `[[`, "y"))
   list(ylim = ylim, corner = if (size[2] < 0.5) free_corner(x, y, range(axis$at), ylim, size))
 }
 

@@ -80,7 +80,7 @@ picture_places <- function(page, image_dim, group, title, n_col, by_row, has_mai
 draw_titles <- function(title, at, colour, by_row) {
   place <- if (by_row) at$left - 0.1 else at$size[1]
   fit <- function(title) min(1, place / max(graphics::strwidth(title, "inches"), 1e-9))
-  if (fit(title) < 0.6) title <- sub("^background ", "", title)
+  if (fit(title) < 0.6) title <- short_titles(title)
   cex <- min(max(0.4, fit(title)), if (by_row) at$size[2] / graphics::strheight("M", "inches"))
   if (by_row)
     return(graphics::text(min(at$x) - 0.06, at$y + at$size[2] / 2, title, adj = c(1, 0.5),
@@ -88,6 +88,8 @@ draw_titles <- function(title, at, colour, by_row) {
   graphics::text(at$x + at$size[1] / 2, at$y + at$size[2] + 0.04, title, adj = c(0.5, 0), cex = cex,
                  col = colour, xpd = NA)
 }
+
+short_titles <- function(title) sub("^background ", "", title)
 
 page_text <- function(text, page, y, cex, colour) {
   wide <- graphics::strwidth(text, "inches", cex = cex)

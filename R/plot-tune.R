@@ -76,35 +76,21 @@ plot_tried_lines <- function(x, tried, ...) {
 }
 
 # The best configurations, one per row, in the order of the grid, with their values as a table on
-# the left, in which defaults are left empty.
+# the left.
 plot_tried_rows <- function(x, tried, ...) {
   keep <- sort(utils::head(order(-x$results$mean, na.last = TRUE), 30))
   r <- x$results[keep, ]
-  n <- nrow(r)
-  place <- rev(seq_len(n))
-  text <- tried$text[keep, , drop = FALSE]
-  width <- open_table(in_columns(text), n)
-  if (width$cex < 0.55)
-    width <- open_table(data.frame(parameters = in_lines(given_text(text), 45)), n)
-  text <- width$text
-  frame <- list(tried_range(r), c(0.5, n + 0.5), type = "n", xlab = tried$wanted, ylab = "",
+  place <- rev(seq_len(nrow(r)))
+  table <- open_table(tried$text[keep, , drop = FALSE])
+  frame <- list(tried_range(r), c(0.5, nrow(r) + 0.5), type = "n", xlab = tried$wanted, ylab = "",
                 yaxt = "n", bty = "l")
   do.call(graphics::plot, utils::modifyList(frame, list(...)))
   graphics::abline(h = place, col = "grey93")
-  right <- graphics::grconvertX(0, "npc", "inches") - 0.1 - sum(width$inches) + cumsum(width$inches)
-  for (j in seq_along(text))
-    graphics::text(graphics::grconvertX(right[j], "inches"), c(n + 1, place),
-                   c(names(text)[j], text[[j]]), adj = c(1, 0.5), cex = width$cex, xpd = NA)
+  draw_table(table, place)
   graphics::segments(r$mean - r$se, place, r$mean + r$se, place, col = background_colour)
   graphics::points(r$mean, place, pch = 19, col = background_colour)
   best <- match(x$best, keep)
   mark_chosen(r$mean[best], place[best])
-}
-
-# Columns of a table, short names above each other, and nothing where a parameter has its default.
-in_columns <- function(text) {
-  text[] <- lapply(text, function(value) ifelse(value == "default", "", value))
-  stats::setNames(text, sub("_", "_\n", names(text)))
 }
 
 # The parameters of each row that are not left to their defaults in a line of text; words speak for
@@ -119,20 +105,59 @@ given_text <- function(text) {
   vapply(rows, function(row) if (length(row)) paste(row, collapse = ", ") else "defaults", "")
 }
 
-# Opens the page with a left margin for a table of `text` in `n` rows, and says how wide its columns
-# are and how large its letters.
-open_table <- function(text, n) {
-  graphics::par(mar = c(3.2, 0.5, 1.6, 0.5))
+given_lines <- function(text)
+  vapply(given_text(text), function(row) paste(at_commas(row, 45), collapse = "\n"), "",
+         USE.NAMES = FALSE)
+
+# Opens the page with a left margin for a table of `text`: one column per parameter, empty where it
+# has its default, under names that are turned where the columns are narrow; where these are too
+# small to read, one column with the parameters of each row as words.
+open_table <- function(text) {
+  graphics::par(mar = c(3.2, 0.5, 0.5, 0.5))
   graphics::plot.new()
   graphics::par(new = TRUE)
+  columns <- text
+  columns[] <- lapply(text, function(value) ifelse(value == "default", "", value))
+  table <- table_size(columns, FALSE)
+  turned <- table_size(columns, TRUE)
+  if (table$cex < 0.7 && turned$cex > table$cex) table <- turned
+  if (table$cex < 0.45) table <- table_size(data.frame(parameters = given_lines(text)), FALSE)
+  csi <- graphics::par("csi")
+  graphics::par(mar = c(3.2, (sum(table$inches) + 0.1) / csi, table$top / csi, 0.5))
+  table
+}
+
+# How large the letters of a table can be, and then, in inches, how wide its columns and how high
+# its names are.
+table_size <- function(text, turned) {
+  head <- if (turned) names(text) else sub("_", "_\n", names(text))
   page <- graphics::par("fin")
-  inches <- vapply(names(text), function(name)
-    max(graphics::strwidth(c(name, as.character(text[[name]])), "inches")) + 0.12, 0)
-  lines <- 1 + max(lengths(gregexpr("\n", unlist(text), fixed = TRUE)) *
-                     grepl("\n", unlist(text), fixed = TRUE))
-  cex <- min(0.9, 0.6 * page[1] / sum(inches), graphics::par("pin")[2] / (n + 1) / 0.17 / lines)
-  graphics::par(mar = c(3.2, (sum(inches) * cex + 0.1) / graphics::par("csi"), 1.6, 0.5))
-  list(text = text, inches = inches * cex, cex = cex)
+  wide <- function(words) max(graphics::strwidth(words, "inches"))
+  inches <- vapply(seq_along(text), function(j) wide(c(if (!turned) head[j], text[[j]])), 0)
+  inches <- if (turned) pmax(inches, 0.15) + 0.1 else inches + 0.12
+  lines <- function(words) max(lengths(strsplit(words, "\n", fixed = TRUE)), 1)
+  top <- 0.1 + if (turned) wide(head) else 0.17 * lines(head)
+  high <- 0.17 * nrow(text) * lines(unlist(text))
+  cex <- min(0.9, 0.6 * page[1] / sum(inches),
+             (page[2] - 3.2 * graphics::par("csi")) / (top + high))
+  list(text = text, head = head, turned = turned, inches = cex * inches, top = cex * top, cex = cex)
+}
+
+# Values that most rows share are grey.
+draw_table <- function(table, place) {
+  edge <- graphics::grconvertX(0, "npc", "inches") - 0.1
+  right <- edge - sum(table$inches) + cumsum(table$inches)
+  top <- graphics::grconvertY(graphics::grconvertY(1, "npc", "inches") + 0.04, "inches")
+  middle <- right - 0.08 * table$cex
+  write <- function(x, y, ...)
+    graphics::text(graphics::grconvertX(x, "inches"), y, ..., cex = table$cex, xpd = NA)
+  for (j in seq_along(table$text)) {
+    value <- table$text[[j]]
+    usual <- stats::ave(seq_along(value), value, FUN = length) > 2 / 3 * length(value)
+    write(right[j], place, value, adj = c(1, 0.5), col = ifelse(usual, "grey60", "black"))
+    if (table$turned) write(middle[j], top, table$head[j], adj = c(0, 0.5), srt = 90)
+    else write(right[j], top, table$head[j], adj = c(1, 0))
+  }
 }
 
 tried_range <- function(r) range(r$mean, r$mean - r$se, r$mean + r$se, na.rm = TRUE)

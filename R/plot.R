@@ -122,11 +122,16 @@ curve_panels <- function(shown) {
     several <- length(mine) %in% 2:6
     crowd <- if (length(mine) > 6) 0.5 else 1
     list(x = shown$values[, mine, drop = FALSE], main = panel_title(shown$name[mine], group),
-         col = if (several) okabe_ito[seq_along(mine)] else
+         col = if (several) shades_of(shown$colour[mine[1]], length(mine)) else
            grDevices::adjustcolor(shown$colour[mine], crowd),
          key = if (several) shown$name[mine])
   })
 }
+
+# Up to six colours for curves of a kind, which begin with `first`, the colour of the kind, and have
+# that of no other kind.
+shades_of <- function(first, n)
+  c(first, setdiff(okabe_ito, c(target_colour, background_colour)))[seq_len(n)]
 
 panel_title <- function(name, group) {
   if (length(name) == 1) return(name)

@@ -21,7 +21,21 @@ print_fact <- function(name, ...) {
   text <- paste0(unlist(list(...)), collapse = "")
   if (!nzchar(text)) return(invisible())
   label <- format(paste0("  ", name, ":"), width = 14)
-  cat(strwrap(text, getOption("width"), initial = label, prefix = strrep(" ", 14)), sep = "\n")
+  wrap <- if (name == "parameters") at_commas else strwrap
+  cat(wrap(text, getOption("width"), initial = label, prefix = strrep(" ", 14)), sep = "\n")
+}
+
+# `text` in lines of less than `width` letters that end at commas, so that no parameter is apart
+# from its value.
+at_commas <- function(text, width, initial = "", prefix = "") {
+  items <- strsplit(text, "(?<=,) ", perl = TRUE)[[1]]
+  lines <- paste0(initial, c(items, "")[1])
+  for (item in items[-1]) {
+    last <- length(lines)
+    longer <- paste(lines[last], item)
+    if (nchar(longer) < width) lines[last] <- longer else lines <- c(lines, paste0(prefix, item))
+  }
+  lines
 }
 
 print_model_data <- function(x) {
@@ -32,7 +46,9 @@ print_model_data <- function(x) {
 }
 
 model_title <- function(x) {
-  switch(x$method, mi_he = "MI-HE", mmdl = "MMDL", miles = "MILES", e_fumi = "eFUMI",
+  switch(x$method, dlfumi = "DL-FUMI", diverse_density = "Diverse density", em_dd = "EM-DD",
+         dmil = if (x$spec$pool == "gmean" || !is.null(x$spec$kernel)) "GD-MIL" else "DMIL",
+         mi_he = "MI-HE", mmdl = "MMDL", miles = "MILES", e_fumi = "eFUMI",
          mi_svm = if (x$spec$type == "mi") "mi-SVM" else "MI-SVM",
          mi_ace = if (x$spec$type == "ace") "MI-ACE" else "MI-SMF",
          sil = "Single-instance", x$method)

@@ -250,10 +250,13 @@ curve_key <- function(curves, labels, areas, points, col, call = rlang::caller_e
   m <- nrow(points)
   if (is.null(col)) col <- okabe_ito
   list(text = text, pitch = if (any(grepl("\n", text))) 1.5 else 1.2, col = rep_len(col, n + m),
-       lty = c(rep_len(rep(c(1, 2, 4), each = length(okabe_ito)), n), rep(NA, m)),
+       lty = c(line_types(n), rep(NA, m)),
        pch = c(rep(NA, n), rep_len(c(16, 17, 15, 18, 1, 2, 0, 5), m)),
        fpr = c(rep(NA, n), points$fpr), tpr = c(rep(NA, n), points$tpr))
 }
+
+# One type of line for as many curves as there are colours.
+line_types <- function(n) rep_len(rep(c(1, 2, 4), each = length(okabe_ito)), n)
 
 in_lines <- function(text, width) {
   as.character(unlist(Map(function(text, width) paste(strwrap(text, width), collapse = "\n"),

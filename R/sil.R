@@ -4,9 +4,10 @@
 #' baseline, and the smallest example of a method in this package.
 #'
 #' @details
-#' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))},
-#' `"svm"` the same with the squared hinge loss, both by LiblineaR, where \eqn{y_i} is the label of
-#' the bag and \eqn{c_i} balances the classes. The defaults are ours. The score is \eqn{w'x + b}.
+#' `"logistic"` minimises \eqn{\tfrac12 \|w\|^2 + C \sum_i c_i \log(1 + \exp(-y_i (w'x_i + b)))}{1/2
+#' |w|^2 + C sum_i c_i log(1 + exp(-y_i (w'x_i + b)))}, `"svm"` the same with the squared hinge
+#' loss, both by LiblineaR, where \eqn{y_i} is the label of the bag and \eqn{c_i} balances the
+#' classes. The defaults are ours. The score is \eqn{w'x + b}.
 #'
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi
@@ -28,7 +29,7 @@
 sil <- function(x, ..., classifier = c("logistic", "svm"), cost = 1, bag_weights = NULL,
                 normalize = c("unit", "none"), calibrate = getOption("fumi.calibrate", "auto"),
                 progress = getOption("fumi.progress", interactive())) {
-  check_door(names(formals()), ...names())
+  check_arguments(names(formals()), ...names())
   given <- given_arguments()
   spec <- list(classifier = check_classifier(classifier),
                cost = check_number(cost, "cost", above = 0),

@@ -173,7 +173,7 @@ check_apart <- function(folds, group, call) {
                                NA)]
   if (length(torn))
     stop_fumi("`folds` must keep each `group` in one fold, but ", enumerate(torn),
-              " is in several.", call = call)
+              if (length(torn) > 1) " are" else " is", " in several.", call = call)
   folds
 }
 
@@ -368,13 +368,15 @@ print.mil_tune <- function(x, digits = 3, ...) {
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
   if (any(!is.na(unlist(grid[1, same]))))
-    cat(strwrap(paste("all with", configuration_labels(grid[1, same, drop = FALSE])), indent = 2,
-                exdent = 4), sep = "\n")
+    cat(at_commas(configuration_labels(grid[1, same, drop = FALSE]), getOption("width"),
+                  "  all with ", strrep(" ", 4)), sep = "\n")
   measured <- data.frame(mean = format(round(x$results$mean, digits)),
                          se = format(round(x$results$se, digits)))
   if (any(x$results$failed > 0)) measured$failed <- x$results$failed
   measured$` ` <- ifelse(seq_len(nrow(grid)) == x$best, "<-", "")
   print_configurations(grid[!same], measured)
+  if (x$best != which.max(x$results$mean))
+    cat("<- the first that is not worse than the best by more than one standard error\n")
   invisible(x)
 }
 
@@ -391,6 +393,6 @@ print_configurations <- function(grid, measured) {
   indent <- strrep(" ", nchar(lines[1]) + 2)
   cat(lines[1], "  configuration\n", sep = "")
   for (i in seq_len(nrow(grid)))
-    cat(strwrap(configuration_labels(grid)[i], initial = paste0(lines[i + 1], "  "),
-                prefix = indent), sep = "\n")
+    cat(at_commas(configuration_labels(grid)[i], getOption("width"), paste0(lines[i + 1], "  "),
+                  indent), sep = "\n")
 }

@@ -60,7 +60,7 @@ mil_view <- function(fit, bags, file = tempfile("mil_view-", fileext = ".html"),
     stop_fumi("`bags` must be bags, not ", describe(bags), ".", class = "type")
   if (length(bags) == 0) stop_fumi("`bags` must have at least one bag to view.", class = "empty")
   check_file_name(file)
-  if (is.null(title)) title <- paste("Bags seen by", fit$method)
+  if (is.null(title)) title <- paste("Bags scored by", model_title(fit))
   if (!is.character(title) || length(title) != 1 || is.na(title))
     stop_fumi("`title` must be one string, not ", describe(title), ".", class = "type")
   if (!is.null(max_instances)) max_instances <- check_count(max_instances, "max_instances")

@@ -16,10 +16,10 @@ draw_bags_figure <- function(file) {
   on.exit(dev.off())
   par(mar = numeric(4))
   plot(NA, xlim = c(0, 1600), ylim = c(0, 640), xaxs = "i", yaxs = "i", axes = FALSE, ann = FALSE)
-  put_text(c(18, 690, 1190), 602, c("1. Is there a 3?", "2. Learned", "3. A new bag"), 48,
-           adj = 0, font = 2, col = "grey15")
+  put_text(c(18, 690, 1190), 586, c("1. Is there a 3?", "2. Learned", "3. A new bag"), 48,
+           adj = c(0, 0), font = 2, col = "grey15")
   put_training(b[c(1, 2, 51)])
-  put_arrow(625)
+  put_arrow(632)
   for (k in 1:4)
     put_digit(fit$dictionary[, k], 700 + 180 * ((k - 1) %% 2), 298 - 180 * ((k - 1) %/% 2), 160,
               target_orange)
@@ -53,7 +53,7 @@ put_training <- function(b) {
     put_box(18, y, 494, 154, colour)
     put_text(528, y + 77, if (one$label) "yes" else "no", adj = 0, col = colour, font = 2)
     digits <- as.matrix(one)[sample(4), ]
-    for (i in 1:4) put_digit(digits[i, ], -86 + 120 * i, y + 22, 110)
+    for (i in 1:4) put_digit(digits[i, ], -84 + 118 * i, y + 22, 110)
   }
 }
 

@@ -14,6 +14,9 @@ test_that("atoms are rasters or curves, one panel each", {
   atom <- fit$dictionary[, 1]
   expect_equal(as.vector(shown), unname((atom - min(atom)) / diff(range(atom))))
   expect_match(plot$labels$caption, "lowest to highest")
+  framed <- built(plot)[[2]]
+  expect_identical(as.character(plot$data$atom[1]), "target 1")
+  expect_identical(framed[c("PANEL", "colour")], data.frame(PANEL = factor(1, 1:3), colour = target_colour))
   d <- eight_bags()
   curves <- ggplot2::autoplot(fit_to(bags_of(d)))
   expect_identical(panels(curves), 3L)
@@ -45,6 +48,11 @@ test_that("curves, cross-validations and experiments are drawn as they are", {
   plot <- ggplot2::autoplot(r)
   expect_equal(built(plot)[[2]]$y, roc_vertices(r)$tpr)
   expect_identical(levels(plot$data$curve), "AUC 0.667")
+  expect_identical(plot$labels$title, "AUC 0.667")
+  expect_identical(plot$guides$colour, "none")
+  many <- ggplot2::autoplot(r, r, r, r, r, r, r, r)
+  drawn <- unique(built(many)[[2]][c("colour", "linetype")])
+  expect_identical(nrow(drawn), 8L)
   set.seed(4)
   tuned <- mil_tune(odd_data$b, sil, data.frame(cost = c(.1, 1)), folds = 2, refit = FALSE)
   expect_equal(built(ggplot2::autoplot(tuned))[[1]]$y, tuned$results$mean)

@@ -140,3 +140,13 @@ test_that("bags show what the fit alone does not", {
   expect_error(check_fit(structure(list(), class = "mil_one_vs_rest")), "one of its `fits`",
                class = "fumi_error_model")
 })
+
+test_that("one atom and several are said in words", {
+  words <- function(...) some_of(c(...), "target atom", c("equals", "equal"))
+  expect_identical(words(TRUE), "The target atom equals")
+  expect_identical(words(TRUE, FALSE, FALSE), "1 of 3 target atoms equals")
+  expect_identical(words(TRUE, TRUE, FALSE), "2 of 3 target atoms equal")
+  set.seed(1)
+  b <- sim_bags(n_bags = 6, bag_size = 3)[c(1, 4, 5)]
+  expect_match(check_fit(fit_to(b), b)$finding, "There is only 1 positive bag.", fixed = TRUE, all = FALSE)
+})

@@ -31,6 +31,12 @@ test_that("a legend has a corner of its own, or the title is the legend", {
     full <- key_room(list(list(x = cbind(c(1, 0, 1), 0), key = c("a", "b"))), numbers(3))
     expect_identical(full, list(ylim = c(0, 1), corner = NULL))
   })
+  # A line between two features passes where no feature is.
+  pdf(NULL, width = 3, height = 2.4)
+  plot.new()
+  steep <- key_room(list(list(x = cbind(c(-1, 1, 0.6), -1), key = c("target 1", "target 2"))), numbers(3))
+  dev.off()
+  expect_null(steep$corner)
   page <- drawn(curve_page(list(panel(40, 4, key = letters[1:4])), numbers(40)))
   expect_true(all(c("curves:", letters[1:4]) %in% page$text))
   small <- drawn(curve_page(rep(list(panel(40, 4, key = paste("atom", 1:4))), 6), numbers(40)))

@@ -45,7 +45,7 @@ test_that("more parameters than a table has room for are lines of text, without 
   expect_identical(said, c("white, lambda = 0.1", "background, lambda = 0.2", "lambda = 0.3"))
   expect_identical(given_text(data.frame(a = "default")), "defaults")
   wide <- expand.grid(c(rep(list(c("background", "white")), 2), list(n_background_atoms = c(0.001, NA))))
-  wide <- cbind(wide, stats::setNames(rep(list(runif(8)), 8), paste0("a_long_parameter", 1:8)))
+  wide <- cbind(wide, stats::setNames(rep(list(runif(8)), 16), paste0("a_long_parameter", 1:16)))
   page <- drawn(plot(tuned(wide)))
   expect_true("parameters" %in% page$text)
 })
@@ -64,4 +64,17 @@ test_that("what was measured is said in words", {
                    "true positive rate at FPR 0.1 of held-out witnesses")
   expect_identical(measure_words(list(metric = "accuracy", level = "instance")),
                    "accuracy of held-out instances")
+})
+
+test_that("names of parameters are turned where a table has little room", {
+  grid <- expand.grid(variant = c("exact", "paper"), n_background_atoms = 1:2, lambda = c(.1, .2))
+  wide <- function(width) {
+    pdf(NULL, width = width, height = 3)
+    on.exit(dev.off())
+    open_table(as.data.frame(lapply(grid, value_text)))
+  }
+  expect_false(wide(8)$turned)
+  expect_true(wide(1.8)$turned)
+  expect_gt(wide(1.8)$cex, 0.45)
+  expect_identical(wide(1.8)$head, names(grid))
 })

@@ -258,3 +258,13 @@ test_that("bad arguments of plot.bags() are refused by name", {
   for (none in list(b[0], vectors()[0]))
     expect_error(drawn(plot(none)), "`x`", class = "fumi_error_empty")
 })
+
+test_that("curves of targets and of background share no colour of the other kind", {
+  set.seed(1)
+  fit <- fit_to(sim_bags(n_bags = 8, bag_size = 4, n_features = 20), n_target = 3, n_background = 5)
+  panels <- curve_panels(learned_parts(fit))
+  expect_identical(vapply(panels, function(panel) panel$col[1], ""), c(target_colour, background_colour))
+  expect_false(background_colour %in% panels[[1]]$col)
+  expect_false(target_colour %in% panels[[2]]$col)
+  expect_identical(anyDuplicated(panels[[2]]$col), 0L)
+})

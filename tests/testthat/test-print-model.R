@@ -28,8 +28,18 @@ test_that("every method prints its data, what it learned, its parameters and its
 })
 
 test_that("a long line goes on below its text", {
-  out <- capture.output(print_fact("parameters", paste(rep("word", 40), collapse = " ")))
+  out <- capture.output(print_fact("learned", paste(rep("word", 40), collapse = " ")))
   expect_gt(length(out), 1)
   expect_match(out[2], "^ {14}word")
   expect_identical(capture.output(print_fact("objective", NULL)), character())
+})
+
+test_that("a line of parameters ends at a comma, never between a name and its value", {
+  words <- paste0("parameter ", 1:9, collapse = ", ")
+  out <- capture.output(print_fact("parameters", words))
+  expect_match(out[-length(out)], ",$")
+  expect_lte(max(nchar(out)), 80)
+  expect_identical(paste(substring(out, 15), collapse = " "), words)
+  expect_identical(at_commas("", 40), "")
+  expect_identical(at_commas("a = 1, b = 2, c = 3", 13, "  ", "    "), c("  a = 1,", "    b = 2,", "    c = 3"))
 })

@@ -376,6 +376,9 @@ test_that("what was chosen is written to the address, and read from it", {
 test_that("probabilities are rounded, and a page has a dark mode and one for a phone", {
   b <- some_bags()
   page <- view_of(fit_to(b), b)
+  expect_match(readLines(page), "Bags scored by DL-FUMI", fixed = TRUE, all = FALSE)
+  near <- "const small = 1.25 * 10 ** (-decimals - 2); return [Number(show(small)) / small > .9, show(small / 1e4), show(0)].join('|')"
+  expect_match(in_browser(page, near), "^true\\|0\\|0\\.?0*$")
   words <- "return [probability(7.092e-9), probability(.5), probability(.99999)].join('|') + document.body.innerText"
   said <- in_browser(page, words)
   expect_match(said, "^p < 0.001\\|p = 0.500\\|p > 0.999")
