@@ -12,6 +12,6 @@ smaller_svg <- function(paths) {
   paths
 }
 
-knitr::opts_chunk$set(fig.width = 7, fig.height = 4.2, dpi = 150, out.width = "98%", comment = "#>",
+knitr::opts_chunk$set(fig.width = 7, fig.height = 4.2, dpi = 120, out.width = "98%", comment = "#>",
                       dev = if (capabilities("cairo")) "svg" else "png",
                       fig.process = smaller_svg)
