@@ -140,8 +140,10 @@ dlfumi_grid <- function(s) {
   white <- function(...) row("white", "paper", ...)
   background <- function(n_target, n_background, ridge = 0.001, ...)
     row("background", "exact", 0.05, n_target, n_background, ridge = ridge, nonneg = "codes", ...)
-  witness <- function(n_target, n_background, rounds) if (s$n_positive_bags >= 6)
-    background(at_most(n_target, s$n_positive_bags), n_background, witnesses = rounds)
+  few <- s$n_positive_bags
+  n_seen <- seen_for_witnesses(few - ceiling(few / 3))
+  witness <- function(n_target, n_background, rounds) if (few >= 6)
+    background(min(at_most(n_target, few), n_seen), n_background, witnesses = rounds)
   one <- list(background(3, 1, score = "ratio"), background(3, 1))
   many <- list(background(6, 8), background(6, 8, 0.1))
   each <- list(witness(6, 8, 2), witness(3, 1, 2))

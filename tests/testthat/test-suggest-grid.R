@@ -40,6 +40,14 @@ test_that("every configuration can be fitted, to few bags too", {
   }
 })
 
+test_that("rows with witnesses can be fitted in three folds, whatever the number of positive bags", {
+  for (n in c(6:14, 30)) {
+    grid <- suggest_grid(grid_bags(2 * n))
+    left <- n - ceiling(n / 3)
+    expect_true(all(grid$n_target[which(grid$witnesses > 0)] <= seen_for_witnesses(left)), info = n)
+  }
+})
+
 test_that("there is a grid for one feature, and for few different instances", {
   set.seed(602)
   few <- list(bags(matrix(rnorm(48), ncol = 1), rep(1:12, each = 4), rep(1:0, 6)),

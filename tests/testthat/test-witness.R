@@ -90,7 +90,7 @@ test_that("what cannot be looked for is said", {
   refused(b, witnesses = -1, words = "`witnesses`")
   refused(b, witnesses = "a", words = "`witnesses`")
   refused(b, n_target = 9,
-          words = "`n_target` must be at most the number of positive bags that a fit sees when `witnesses` are looked for (8), not 9.")
+          words = "`n_target` must be at most the number of positive bags that a fit sees when it looks for `witnesses` (8), not 9.")
   refused(b[c(1, 11:20)], words = "`witnesses` must be 0 when there is one positive bag")
   refused(bag_shards(b, n = 2), words = "`witnesses` must be 0 for bags in parts",
           class = "fumi_error_no_meaning")
