@@ -7,8 +7,10 @@ test_that("settings are those that were chosen", {
     expect_equal(as.vector(tapply(tuning$chosen, tuning$method, sum)),
                  rep(1, length(unique(tuning$method))))
     best <- tapply(seq_len(nrow(tuning)), tuning$method,
-                   function(i) which(tuning$chosen[i]) == which.max(tuning$mean[i]))
-    expect_true(all(best))
+                   function(i) which(tuning$chosen[i]) - which.max(tuning$mean[i]))
+    by_rule <- names(best) == "DL-FUMI, mil_tune()"     # the first within one standard error
+    expect_true(all(best[!by_rule] == 0))
+    expect_true(all(best[by_rule] <= 0))
     for (s in settings) {
       expect_true(is.function(get(s$fitter)))
       expect_length(setdiff(names(s$parameters), c(names(formals(s$fitter)), control_names())), 0)
