@@ -210,10 +210,11 @@ ledoit_wolf_share <- function(a, d) {
 # ---- there and back -------------------------------------------------------------------------
 
 # W (x - mu) / c, by blocks, so that no second copy of all instances is made on the way. Of many
-# instances it takes half the time with W itself, where that is not much larger than V.
+# instances it takes half the time with W itself, where V is as large: never with fewer negatives
+# than features, whose V has at most d - 2 directions.
 to_noise_space <- function(noise, x) {
   out <- matrix(0, nrow(x), ncol(x))
-  whole <- if (min(ncol(x), 2 * length(noise$gain)) > nrow(x))
+  whole <- if (ncol(x) > nrow(x) && length(noise$gain) >= nrow(x) - 1)
     diag(nrow(x)) + tcrossprod(noise$basis * rep(noise$gain - 1, each = nrow(x)), noise$basis)
   for (j in column_blocks(x)) {
     part <- x[, j, drop = FALSE]

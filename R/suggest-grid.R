@@ -15,9 +15,10 @@
 #' this choice matters more than any other parameter and depends on the data, and if there are too
 #' few positive bags to tell the two apart, noise of the background is the safer choice. If there
 #' are at least as many negative instances as features, as in scenes, the first row has few atoms
-#' and the ratio as score. If there are fewer, as in photographs, every instance of a positive bag
-#' differs from the negatives in some way; then the first rows look for witnesses, provided that
-#' there are at least six positive bags.
+#' and the ratio as score, and looks for witnesses if there are at least five positive bags. If
+#' there are fewer, as in photographs, every instance of a positive bag differs from the negatives
+#' in some way; then the first rows have more atoms, and look for witnesses if there are at least
+#' six positive bags.
 #'
 #' @param x [bags()], or a list of them as in [mil_tune()], which then get one common grid.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
@@ -131,7 +132,7 @@ at_most <- function(n, available) max(1, min(n, available %/% 2))
 
 # `beta` is three halvings of 1 - p for what 15 directions leave of a typical negative: p spreads
 # over (0, 1) there, while targets, of which more is left, are near 1. Witnesses need bags to be
-# looked for in, in the folds of `mil_tune()` too.
+# looked for in, in the folds of `mil_tune()` too: fewer in a scene, whose instances are alike.
 dlfumi_grid <- function(s) {
   row <- function(noise, variant, lambda, n_target, n_background, ...)
     list(noise = noise, variant = variant, lambda = signif(lambda, 2),
@@ -140,12 +141,16 @@ dlfumi_grid <- function(s) {
   white <- function(...) row("white", "paper", ...)
   background <- function(n_target, n_background, ridge = 0.001, ...)
     row("background", "exact", 0.05, n_target, n_background, ridge = ridge, nonneg = "codes", ...)
-  witness <- function(n_target, n_background, rounds) if (s$n_positive_bags >= 6)
-    background(at_most(n_target, s$n_positive_bags), n_background, witnesses = rounds)
+  is_scene <- s$n_negative >= s$n_features
+  few <- s$n_positive_bags
+  n_seen <- seen_for_witnesses(few - ceiling(few / 3))
+  witness <- function(n_target, n_background, rounds, ...) if (few >= if (is_scene) 5 else 6)
+    background(min(at_most(n_target, few), n_seen), n_background, witnesses = rounds, ...)
   one <- list(background(3, 1, score = "ratio"), background(3, 1))
   many <- list(background(6, 8), background(6, 8, 0.1))
-  each <- list(witness(6, 8, 2), witness(3, 1, 2))
-  noisy <- if (s$n_negative >= s$n_features) c(one, many, each) else c(each, many, one)
+  each <- witness(6, 8, 2)
+  noisy <- if (is_scene) c(list(witness(3, 1, 2, score = "ratio")), one, many, list(each))
+           else c(list(each, witness(3, 1, 2)), many, one)
   rows <- c(noisy, list(
     witness(1, 1, 1),
     white(dlfumi_defaults("paper")$lambda, 4, 15),

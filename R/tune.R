@@ -348,8 +348,12 @@ new_mil_tune <- function(tried, grid, configurations, measure, rule, call = rlan
                         check.names = FALSE)
   best <- which.max(mean_of)
   if (rule == "one-se") {
-    below <- lapply(by_fold, function(d) by_fold[[best]]$metric - d$metric)
-    best <- which(vapply(below, function(b) mean(b) <= standard_error(b), NA))[[1]]
+    # A difference in a single fold equals its standard error, but for rounding.
+    near <- function(d) {
+      below <- by_fold[[best]]$metric - d$metric
+      mean(below) <= standard_error(below) + 1e-9
+    }
+    best <- which(vapply(by_fold, near, NA))[[1]]
   }
   structure(list(results = results, folds = tried, best = unname(best),
                  parameters = configurations[[best]],

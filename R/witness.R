@@ -12,12 +12,15 @@ check_witnesses <- function(b, spec, call = rlang::caller_env()) {
     stop_fumi("`witnesses` must be 0 for bags in parts.", class = "no_meaning", call = call)
   n_bags <- sum(b$label)
   if (n_bags < 2) stop_fumi("`witnesses` must be 0 when there is one positive bag.", call = call)
-  n_seen <- n_bags - ceiling(n_bags / min(witness_folds, n_bags))
+  n_seen <- seen_for_witnesses(n_bags)
   if (spec$n_target > n_seen)
     stop_fumi("`n_target` must be at most the number of positive bags that a fit sees when it ",
               "looks for `witnesses` (",
               n_seen, "), not ", spec$n_target, ".", call = call)
 }
+
+# Of `n` positive bags, how many the smallest fit that looks for witnesses sees.
+seen_for_witnesses <- function(n) n - ceiling(n / min(witness_folds, n))
 
 # `spec` with what is known of the instances of positive bags after `spec$witnesses` rounds.
 find_witnesses <- function(b, spec, progress, call) {

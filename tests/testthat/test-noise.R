@@ -166,6 +166,27 @@ test_that("bags in parts give the fit of all instances", {
   }
 })
 
+test_that("maps, threads and files go through the transform, with non-negative codes", {
+  cube <- small_cube(bands = 8)
+  set.seed(5)
+  b <- bags(cube, rbind(c(106, 56), c(110, 68), c(124, 62)), 3, n_negative = 8, negative_size = 9)
+  fitted <- function(...) {
+    set.seed(6)
+    dlfumi(b, noise = "background", n_target = 1, n_background = 2, n_start = 2, nonneg = "codes",
+           calibrate = 0, ...)
+  }
+  fit <- fitted()
+  expect_gte(min(fit$codes), 0)
+  expect_gte(min(predict(fit, b, type = "codes")), 0)
+  expect_identical(fitted(threads = 2)$codes, fit$codes)
+  pixels <- as.matrix(terra::values(cube))
+  map <- terra::values(predict_raster(fit, cube, rows = 5))
+  expect_equal(unname(map[, 1]), predict(fit, pixels)$.score, tolerance = 1e-12)
+  file <- tempfile(fileext = ".fumi")
+  mil_save(fit, file)
+  expect_identical(terra::values(predict(mil_load(file), cube)), terra::values(predict(fit, cube)))
+})
+
 test_that("a start is in the units of the data", {
   b <- scene(1)
   set.seed(1)

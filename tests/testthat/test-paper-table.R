@@ -116,7 +116,9 @@ test_that("results of fresh draws and of other people's data have what they prom
   fresh <- list(c("usps", 2030), c("olivetti_eyeglasses", 2028), "olivetti_eyeglasses_apart",
                 "cmu_sunglasses", "hyper_sandiego", "hyper_hydice", c("hyper_sandiego", 2029),
                 c("hyper_hydice", 2029), "hyper_hydice_points", "hyper_muufl_points",
-                c("hyper_sandiego", 2030), c("hyper_hydice", 2030), c("olivetti_eyeglasses", 2030),
+                c("hyper_sandiego", 2030), c("hyper_hydice", 2030), c("hyper_sandiego", 2031),
+                c("hyper_hydice", 2031), c("hyper_hydice_points", 2031),
+                c("olivetti_eyeglasses", 2030),
                 c("olivetti_eyeglasses_apart", 2030), "cmu_sunglasses_apart",
                 c("cmu_sunglasses", 2030))
   for (of in fresh) {

@@ -40,6 +40,14 @@ test_that("every configuration can be fitted, to few bags too", {
   }
 })
 
+test_that("rows with witnesses can be fitted in three folds, whatever the number of positive bags", {
+  for (n in c(5:14, 30)) {
+    grid <- suggest_grid(grid_bags(2 * n))
+    left <- n - ceiling(n / 3)
+    expect_true(all(grid$n_target[which(grid$witnesses > 0)] <= seen_for_witnesses(left)), info = n)
+  }
+})
+
 test_that("there is a grid for one feature, and for few different instances", {
   set.seed(602)
   few <- list(bags(matrix(rnorm(48), ncol = 1), rep(1:12, each = 4), rep(1:0, 6)),
@@ -88,15 +96,23 @@ test_that("mil_tune() takes it by default, and asks for a grid where there is no
   expect_error(suggest_grid(b, "no_such"), "`fitter`", class = "fumi_error_input")
 })
 
-test_that("the grid of dlfumi() looks for witnesses first where features outnumber negatives", {
-  set.seed(602)
-  faces <- suggest_grid(sim_bags(n_bags = 20, bag_size = 2, n_features = 60))
-  scenes <- suggest_grid(grid_bags(20))
-  expect_equal(faces$witnesses[1], 2)
-  expect_equal(scenes[1, c("score", "n_background")], data.frame(score = "ratio", n_background = 1))
-  expect_true(is.na(scenes$witnesses[1]))
-  few <- suggest_grid(grid_bags(10))
+test_that("the grid of dlfumi() looks for witnesses first, where there are bags enough", {
+  faces <- function(n) {
+    set.seed(602)
+    suggest_grid(sim_bags(n_bags = n, bag_size = 2, n_features = 60))
+  }
+  few_atoms <- c("n_target", "n_background", "score", "witnesses")
+  as_row <- function(grid) as.list(grid[1, few_atoms])
+  expect_equal(as_row(faces(20)),
+               list(n_target = 4, n_background = 8, score = NA_character_, witnesses = 2))
+  expect_false("witnesses" %in% names(faces(10)))
+  expect_equal(as_row(suggest_grid(grid_bags(20))),
+               list(n_target = 3, n_background = 1, score = "ratio", witnesses = 2))
+  expect_equal(as_row(suggest_grid(grid_bags(10)))[c("n_target", "witnesses")],
+               list(n_target = 2, witnesses = 2))
+  few <- suggest_grid(grid_bags(8))
   expect_false("witnesses" %in% names(few))
+  expect_equal(few[1, c("score", "n_background")], data.frame(score = "ratio", n_background = 1))
 })
 
 test_that("its grid goes by one standard error, one of your own by the best mean", {

@@ -58,6 +58,17 @@ test_that("one standard error takes the first that is near", {
   expect_equal(choose("one-se"), 2)
 })
 
+test_that("a difference in one fold alone is one standard error, however it is rounded", {
+  measure <- list(metric = "auc", level = "bag", fpr = .1)
+  rows <- list(list(a = 1), list(a = 2))
+  set.seed(1)
+  for (lost in runif(500, 0, .2)) {
+    tried <- data.frame(configuration = rep(1:2, each = 3), metric = c(1 - lost, 1, 1, 1, 1, 1),
+                        error = NA_character_)
+    expect_equal(new_mil_tune(tried, data.frame(a = 1:2), rows, measure, "one-se")$best, 1)
+  }
+})
+
 test_that("a configuration that fails is reported, and is an error when all do", {
   tuned <- mil_tune(known_bags(), first_feature, data.frame(fail = c(TRUE, FALSE)))
   expect_equal(tuned$results$failed, c(3, 0))
