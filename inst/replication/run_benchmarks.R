@@ -45,8 +45,7 @@ methods <- list(`MI-SVM` = mi_svm, `mi-SVM` = list(mi_svm, type = "mi"), MILES =
 
 run_set <- function(set) {
   set.seed(seed)
-  mine <- if (set == "musk2") methods[c("MILES", "DL-FUMI", "MI-ACE", "single instances")] else methods
-  compared <- mil_benchmark(bags_of(set), mine, folds = 10, repeats = repeats,
+  compared <- mil_benchmark(bags_of(set), methods, folds = 10, repeats = repeats,
                             dir = file.path(dir, "benchmarks", paste0(set, repeats)))
   scores <- compared$scores
   of_run <- aggregate(called == positive ~ method + run, scores, mean)

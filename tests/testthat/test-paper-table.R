@@ -114,8 +114,9 @@ test_that("stored tables have what they promise", {
 
 test_that("results of fresh draws and of other people's data have what they promise", {
   fresh <- list(c("usps", 2030), c("olivetti_eyeglasses", 2028), "olivetti_eyeglasses_apart",
-                "cmu_sunglasses", "hyper_sandiego", "hyper_hydice", c("hyper_sandiego", 2029),
-                c("hyper_hydice", 2029), "hyper_hydice_points", "hyper_muufl_points",
+                "cmu_sunglasses", "cmu_sunglasses_poses", "hyper_sandiego", "hyper_hydice",
+                c("hyper_sandiego", 2029), c("hyper_hydice", 2029), "hyper_hydice_points",
+                "hyper_muufl_points",
                 c("hyper_sandiego", 2030), c("hyper_hydice", 2030), c("hyper_sandiego", 2031),
                 c("hyper_hydice", 2031), c("hyper_hydice_points", 2031),
                 c("olivetti_eyeglasses", 2030),
@@ -132,7 +133,7 @@ test_that("results of fresh draws and of other people's data have what they prom
     if (of[1] != "usps") expect_true("background only" %in% table$method)
   }
   expect_error(paper_table("usps", seed = 1), "with seed 1", class = "fumi_error_no_data")
-  expect_error(paper_table("cmu_sunglasses_poses"), class = "fumi_error_no_data")
+  expect_error(paper_table("cmu_sunglasses_poses_apart"), class = "fumi_error_no_data")
 })
 
 test_that("what DL-FUMI reaches when it is told the targets has a table of its own", {
