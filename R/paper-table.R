@@ -28,8 +28,8 @@
 #'   `paper_results()`: the stored results of an experiment, as returned by [paper_experiment()],
 #'   without fits. For the digits it has `predicted`, the predicted digits of all runs, in the
 #'   order of `tests`. Most scores are replaced by whole numbers with the same ROC curve. The
-#'   numbers of the test images, `index`, are left out for the digits and for one person;
-#'   [paper_bags()] has them for the same run, unit and seed.
+#'   numbers of the test images, `index`, are left out; [paper_bags()] has them for the same run,
+#'   unit and seed.
 #' @details
 #' "One scale" means that the scores of each digit's detector are standardised on its negative
 #' training instances before the digits are compared, see [one_vs_rest()]. True positive rates are
@@ -340,9 +340,8 @@ compact_experiment <- function(x) {
     x$scores <- x$scores[kept]
     x$tasks <- t[kept, ]
   }
-  # Intervals of experiments with one target look at single images; paper_bags() has them all.
-  if (length(x$protocol$units) > 1) x$tests <- lapply(x$tests, function(test)
-    test[names(test) != "index"])
+  # paper_bags() has the numbers of the images.
+  x$tests <- lapply(x$tests, function(test) test[names(test) != "index"])
   x["fits"] <- NULL
   x
 }

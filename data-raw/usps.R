@@ -23,4 +23,4 @@ stopifnot(identical(thousandths / 1000, pixels), abs(thousandths) <= 1000, zip[,
 
 usps <- structure(list(images = thousandths, digit = as.integer(zip[, 1])), name = "usps",
                   class = "mil_images")
-save(usps, file = file.path("data", "usps.rda"), compress = "xz")
+save(usps, file = file.path("data", "usps.rda"), compress = "bzip2")
