@@ -244,9 +244,9 @@ same_curve <- function(object, score, from, to, positive) {
   on_scale(object, (eta - to$intercept) / to$slope)
 }
 
-# What comparable() undoes.
+# What comparable() undoes, within a range in which ratios can be added up.
 on_scale <- function(object, score) {
-  if (identical(object$score_scale, "log")) exp(pmin(pmax(score, -700), 700)) else score
+  if (identical(object$score_scale, "log")) exp(pmin(pmax(score, -600), 600)) else score
 }
 
 # ---- the calibration ------------------------------------------------------------------------

@@ -55,9 +55,15 @@ pool_codes <- function(score, code, pool = "max") {
 poolers <- list(
   max = max,
   mean = mean,
-  lse = function(s) if (is.infinite(max(s))) max(s) else max(s) + log(mean(exp(s - max(s)))),
+  lse = function(s) log_mean_exp(s),
   `noisy-or` = function(p) -expm1(sum(log1p(-p))),
   top = function(s) mean_of_best(s))
+
+# Never below the mean, as rounding could have it: ratios stay positive.
+log_mean_exp <- function(s) {
+  if (anyNA(s) || is.infinite(max(s))) return(max(s))
+  max(mean(s), max(s) + log(mean(exp(s - max(s)))))
+}
 
 # The largest of `draws` scores drawn without replacement, averaged over all such draws.
 mean_of_best <- function(s, draws = 4) {

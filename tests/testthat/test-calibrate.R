@@ -373,3 +373,16 @@ test_that("what a method scores is one column per instance", {
   expect_identical(unname(score_bags(fit, b$x, b$bag)),
                    predict(fit, b, level = "bag")$.score[match(b$ids, predict(fit, b, level = "bag")$.bag)])
 })
+
+test_that("ratios from a fold far off the scale of the fit can be pooled and give a curve", {
+  ratio <- list(score_scale = "log")
+  bag <- rep(1:40, each = 5)
+  set.seed(9)
+  far <- on_scale(ratio, c(-1e4, 1e4, rnorm(198, sd = 300)))
+  expect_true(all(is.finite(log(far))))
+  for (pool in c("max", "mean", "lse", "top")) {
+    pooled <- comparable(ratio, pool_codes(far, bag, pool))
+    expect_true(all(is.finite(pooled)), info = pool)
+    expect_gt(bag_curve(pooled, rep(c(TRUE, FALSE), 20))$slope, 0)
+  }
+})

@@ -66,3 +66,10 @@ test_that("sizes of bags fool max, and not top, which still finds targets", {
   for (size in list(c(4, 20), c(20, 4), c(9, 35))) expect_lt(abs(auc("top", 0, size) - .5), .05)
   for (size in list(c(4, 20), c(20, 4), c(9, 35))) expect_gt(auc("top", 5, size), .8)
 })
+
+test_that("tiny ratios stay positive when they are pooled", {
+  tiny <- c(7.72e-17, 1.53e-18, 4.15e-18, 3.39e-18)
+  for (pool in c("max", "mean", "lse", "top"))
+    expect_gt(pool_bags(tiny, rep(1, 4), pool)[[1]], 0)
+  expect_equal(pool_bags(tiny, rep(1, 4), "lse")[[1]], mean(tiny))
+})
