@@ -52,6 +52,8 @@
 #' instance of a chosen instance's bag, here with the chosen instance. And its first start ignores
 #' the negative bags.
 #'
+#' @param x,... the data: [bags()], or what [bags()] takes, such as a matrix with `bag` and `label`,
+#'   or a formula `mi(label, bag) ~ .` with `data`.
 #' @inheritParams background_stats
 #' @inheritParams mi_svm
 #' @inheritParams dlfumi

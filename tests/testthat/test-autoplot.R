@@ -49,7 +49,8 @@ test_that("curves, cross-validations and experiments are drawn as they are", {
   expect_equal(built(plot)[[2]]$y, roc_vertices(r)$tpr)
   expect_identical(levels(plot$data$curve), "AUC 0.667")
   expect_identical(plot$labels$title, "AUC 0.667")
-  expect_identical(plot$guides$colour, "none")
+  # Newer versions of ggplot2 keep guides in a list of their own.
+  expect_identical(c(plot$guides$colour, plot$guides$guides$colour), "none")
   many <- ggplot2::autoplot(r, r, r, r, r, r, r, r)
   drawn <- unique(built(many)[[2]][c("colour", "linetype")])
   expect_identical(nrow(drawn), 8L)
