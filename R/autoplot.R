@@ -155,8 +155,10 @@ draw_pictures <- function(long, image_dim, limits, panel, framed) {
 }
 
 draw_frames <- function(long, image_dim, framed) {
-  edge <- image_dim + 0.5
-  place <- ggplot2::aes(xmin = 0.5, xmax = edge[2], ymin = 0.5, ymax = edge[1])
+  long$.height <- image_dim[1]
+  long$.width <- image_dim[2]
+  place <- ggplot2::aes(xmin = 0.5, xmax = .data$.width + 0.5, ymin = 0.5,
+                        ymax = .data$.height + 0.5)
   lapply(unique(stats::na.omit(framed)), function(colour)
     ggplot2::geom_rect(place, long[long$.feature == 1 & framed %in% colour, ], fill = NA,
                        inherit.aes = FALSE, linewidth = 0.9, colour = colour))
