@@ -2,7 +2,7 @@
 # How well calibrated the probabilities of bags are: for each method, problem and size of bags, the
 # Brier score on new bags, and how much lower it would be with the best monotone transformation of
 # the same scores (isotonic regression on the new bags themselves, which no fit can know). The goal
-# is a mean of at most 0.02 more over two training sets. Replaces the rows of what it ran in
+# is a mean of at most 0.02 more over five training sets. Replaces the rows of what it ran in
 # bench/results/calibration.csv, and prints for each method the mean and the worst of these means.
 # The package must be installed.
 #
@@ -10,7 +10,7 @@
 #     Rscript bench/calibration.R shift cluster         # or some of them
 library(fumi)
 options(fumi.progress = FALSE)
-seeds <- c(52101, 52102)
+seeds <- 52101:52105
 
 methods <- list(
   dlfumi = list(dlfumi, n_target = 1, n_background = 5), `dlfumi defaults` = list(dlfumi),
