@@ -102,6 +102,7 @@ const int *r_bags(SEXP bag, int N, int n_bags) {
 fumi_data r_instances(SEXP X, SEXP scale) {
   const double *x = r_matrix(X, R_ANY, R_ANY, "X");
   const int d = Rf_nrows(X), N = Rf_ncols(X);
+  r_must(d >= 1, "X", "a matrix with rows");
   return (fumi_data){.d = d, .N = N, .X = x, .scale = r_doubles(scale, N, "scale")};
 }
 
@@ -128,6 +129,11 @@ double r_number(SEXP x, const char *name) {
   r_must((TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP) && XLENGTH(x) == 1 && R_FINITE(Rf_asReal(x)),
          name, "one finite number");
   return Rf_asReal(x);
+}
+
+double r_penalty(SEXP x, const char *name) {
+  r_must(r_number(x, name) >= 0, name, "at least 0");
+  return r_number(x, name);
 }
 
 int r_flag(SEXP x, const char *name) { return *r_flags(x, 1, name); }
@@ -161,6 +167,7 @@ int r_par_integer(SEXP par, const char *name, int min, int max) {
 }
 
 double r_par_number(SEXP par, const char *name) { return r_number(r_element(par, name), name); }
+double r_par_penalty(SEXP par, const char *name) { return r_penalty(r_element(par, name), name); }
 int r_par_flag(SEXP par, const char *name) { return r_flag(r_element(par, name), name); }
 
 int r_par_choice(SEXP par, const char *name, const char *const *choices) {

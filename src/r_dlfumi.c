@@ -27,7 +27,7 @@ dlfumi_param r_dlfumi_param(SEXP par, int K) {
                         .nonneg_codes = r_par_flag(par, "nonneg_codes"),
                         .nonneg_atoms = r_par_flag(par, "nonneg_atoms"),
                         .accelerate = r_par_flag(par, "accelerate"),
-                        .lambda = r_par_number(par, "lambda"),
+                        .lambda = r_par_penalty(par, "lambda"),
                         .beta = r_par_number(par, "beta"),
                         .gamma = r_par_number(par, "gamma"),
                         .psi = r_par_number(par, "psi"),
@@ -181,8 +181,8 @@ SEXP ffi_dlfumi_confidence(SEXP X, SEXP scale, SEXP D, SEXP par) {
   const fumi_data x = r_instances(X, scale);
   const int K = r_columns(D, "D"), T = r_par_integer(par, "n_target", 1, K - 1);
   const double *atoms = r_matrix(D, x.d, K, "D");
-  const double lambda = r_par_number(par, "lambda");
-  const double lambda_separate = r_par_number(par, "lambda_separate");
+  const double lambda = r_par_penalty(par, "lambda");
+  const double lambda_separate = r_par_penalty(par, "lambda_separate");
   const int separate = r_par_flag(par, "separate"), nonneg = r_par_flag(par, "nonneg");
   const int n_steps = r_par_integer(par, "steps", 0, INT_MAX);
   const int simd = r_par_integer(par, "simd", 0, INT_MAX);

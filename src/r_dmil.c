@@ -13,7 +13,7 @@ static dmil_param read_param(SEXP par, int K) {
                       .simd = r_par_integer(par, "simd", 0, INT_MAX),
                       .exponent = r_par_number(par, "exponent"),
                       .beta = r_par_number(par, "beta"),
-                      .lambda = r_par_number(par, "lambda"),
+                      .lambda = r_par_penalty(par, "lambda"),
                       .tol = r_par_number(par, "tol")};
 }
 
@@ -57,7 +57,7 @@ SEXP ffi_dmil_step(SEXP X, SEXP scale, SEXP bag, SEXP positive, SEXP D, SEXP A, 
 SEXP ffi_dmil_code(SEXP X, SEXP scale, SEXP D, SEXP G, SEXP norm2, SEXP lambda, SEXP simd) {
   const fumi_data x = r_instances(X, scale);
   const int K = r_columns(D, "D");
-  const double *atoms = r_matrix(D, x.d, K, "D"), penalty = r_number(lambda, "lambda");
+  const double *atoms = r_matrix(D, x.d, K, "D"), penalty = r_penalty(lambda, "lambda");
   const double *gram = G == R_NilValue ? NULL : r_matrix(G, K, K, "G");
   const double *norms = r_doubles_or_null(norm2, x.N, "norm2");
   const int at_most = r_integer(simd, 0, INT_MAX, "simd");

@@ -7,7 +7,7 @@
  *     const fumi_data x = r_instances(X, scale);          // each checks type, length and range,
  *     const int K = r_columns(D, "D");                    // and stops with an R error that
  *     const double *atoms = r_matrix(D, x.d, K, "D");     // names the argument
- *     const double lambda = r_par_number(par, "lambda");  // parameters: by name, from a list
+ *     const double lambda = r_par_penalty(par, "lambda"); // parameters: by name, from a list
  *     const int pool = r_par_choice(par, "pool", pools);  // a string, as a value of an enum
  *     r_entry r;
  *     r_begin(&r, R_NilValue);                            // or the R function to report to
@@ -87,6 +87,7 @@ const int *r_permutation(SEXP x, int n, const char *name);
 const int *r_bags(SEXP bag, int N, int n_bags);
 int r_integer(SEXP x, int min, int max, const char *name);
 double r_number(SEXP x, const char *name);
+double r_penalty(SEXP x, const char *name); /* a number that is not negative */
 int r_flag(SEXP x, const char *name);
 int r_choice(SEXP x, const char *const *choices, const char *name); /* choices end with NULL */
 SEXP r_function(SEXP x, const char *name);
@@ -95,6 +96,7 @@ SEXP r_function(SEXP x, const char *name);
 SEXP r_element(SEXP list, const char *name);
 int r_par_integer(SEXP par, const char *name, int min, int max);
 double r_par_number(SEXP par, const char *name);
+double r_par_penalty(SEXP par, const char *name);
 int r_par_flag(SEXP par, const char *name);
 int r_par_choice(SEXP par, const char *name, const char *const *choices);
 

@@ -61,7 +61,7 @@ SEXP ffi_kmeans(SEXP X, SEXP scale, SEXP n_positive, SEXP draws, SEXP par) {
 SEXP ffi_code(SEXP X, SEXP scale, SEXP D, SEXP par) {
   const fumi_data x = r_instances(X, scale);
   const int K = r_columns(D, "D"), steps = r_par_integer(par, "steps", 0, INT_MAX);
-  const double *atoms = r_matrix(D, x.d, K, "D"), lambda = r_par_number(par, "lambda");
+  const double *atoms = r_matrix(D, x.d, K, "D"), lambda = r_par_penalty(par, "lambda");
   const int nonneg = r_par_flag(par, "nonneg"), simd = r_par_integer(par, "simd", 0, INT_MAX);
   const int threads = r_par_integer(par, "threads", 1, INT_MAX);
   r_entry r;

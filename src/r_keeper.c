@@ -61,7 +61,7 @@ static SEXP call_worst(void *data) {
 static int keeper_worst(void *ctx, int target, const double *D, double *x) {
   r_keeper *k = ctx;
   question q = {.keeper = k, .target = target, .D = D, .x = x};
-  return r_guard(k->entry, call_worst, &q) && q.found;
+  return r_guard(k->entry, call_worst, &q) ? q.found : -1;
 }
 
 SEXP ffi_dlfumi_fit_kept(SEXP D, SEXP par, SEXP report, SEXP pass, SEXP worst) {

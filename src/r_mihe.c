@@ -21,14 +21,14 @@ static mihe_param read_param(SEXP par, int K) {
                       .beta = r_par_number(par, "beta"),
                       .power = r_par_number(par, "power"),
                       .rho = r_par_number(par, "rho"),
-                      .lambda = r_par_number(par, "lambda"),
+                      .lambda = r_par_penalty(par, "lambda"),
                       .alpha = r_par_number(par, "alpha"),
                       .step = r_par_number(par, "step"),
                       .tol = r_par_number(par, "tol")};
 }
 
 static mihe_bags read_bags(SEXP bag, SEXP n_bags, int N_pos) {
-  const int n = r_integer(n_bags, 1, INT_MAX, "n_bags");
+  const int n = r_integer(n_bags, 1, N_pos, "n_bags");
   return (mihe_bags){n, r_bags(bag, N_pos, n)};
 }
 

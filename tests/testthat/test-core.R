@@ -427,6 +427,11 @@ test_that("every entry refuses parameters that are missing, of another type or o
       }
     }
     bad <- good
+    for (part in intersect(names(good[[i]]), c("lambda", "lambda_separate"))) {
+      bad[[i]][[part]] <- -1
+      expect_refused(name, bad, paste(part, -1))
+    }
+    bad <- good
     counts <- c("n_target", "simd", "threads", "steps", "max_iter", "inner")
     for (part in intersect(names(good[[i]]), counts)) {
       for (value in c(list(-1L, 1.5, 1e10, NaN), if (part == "n_target") list(0L, 4L))) {
@@ -452,12 +457,13 @@ test_that("indices, bags and counts out of range are errors, not reads beyond th
     ffi_dlfumi_start_codes = list(list(3, 21L)),
     ffi_dlfumi_worst = list(list(8, 0L), list(8, 21L), list(8, 1:5)),
     ffi_dmil_fit = list(list(3, rep(1:4, 5)), list(3, rep(0L, 20))),
-    ffi_dmil_code = list(list(4, NULL), list(5, NULL)),
+    ffi_dmil_code = list(list(4, NULL), list(5, NULL), list(6, -1)),
+    ffi_code = list(list(1, matrix(0, 0, 20))),
     ffi_efumi_unmix = list(list(2, -1L), list(2, 5L)),
     ffi_kmeans = list(list(3, 20L), list(4, numeric()), list(4, c(.5, 1)), list(4, c(-.5, 0)),
                       list(4, c(0, NaN))),
     ffi_mihe_fit = list(list(3, 21L), list(4, rep(1:2, 5)), list(4, rep(0L, 10)), list(5, 3L),
-                        list(5, 0L)),
+                        list(5, 0L), list(5, .Machine$integer.max)),
     ffi_sum_columns = list(list(3, 0L), list(3, 21L), list(3, -1L)),
     ffi_take = list(list(2, "c"), list(1, list(1, 2))))
   for (name in names(bad)) for (case in bad[[name]]) {
@@ -565,4 +571,24 @@ test_that("errors of a keeper of instances go on as they are, and its wrong answ
   expect_identical(kept(function(kind, D) NULL)$status, "interrupt")
   expect_error(kept(function(kind, D) 1), "internal error of fumi")
   expect_error(kept(function(kind, D) list(U = D, S = diag(3), terms = 1:4 / 2)), "`S`")
+})
+
+test_that("an interrupt in either function of a keeper of instances stops the fit", {
+  args <- stats::setNames(entry_calls()$ffi_dlfumi_fit_kept,
+                          c("D", "par", "report", "pass", "worst"))
+  kept <- function(...) call_entry("ffi_dlfumi_fit_kept", utils::modifyList(args, list(...)))
+  unused <- function(kind, D) { # the second atom, so that another instance is asked for
+    sums <- args$pass(kind, D)
+    sums$S[2, ] <- sums$S[, 2] <- 0
+    sums
+  }
+  asked <- 0
+  interrupted <- function(...) {
+    asked <<- asked + 1
+    rlang::interrupt()
+  }
+  expect_identical(kept(pass = interrupted)$status, "interrupt")
+  got <- kept(pass = unused, worst = interrupted)
+  expect_identical(list(got$status, got$n_iter, asked), list("interrupt", 0L, 2))
+  expect_identical(got$dictionary, args$D)
 })
