@@ -53,8 +53,37 @@ static void convex_codes_are_proportions(void) {
   arena_release();
 }
 
+/* As in test_coder.c: some of these end in coordinate descent, which asks the host before each of
+ * its rounds, not only before and after the block. */
+static void long_codes_ask(void) {
+  const double values[] = {0, 1, -1, .5, 1e-6, 1e-4, 3, -1e-5};
+  const int bag[] = {0};
+  const mihe_bags bags = {1, bag};
+  int n_long = 0;
+  for (int repeat = 0; repeat < 600; repeat++) {
+    const int d = 1 + (int)(8 * uniform()), k = 2 + (int)(9 * uniform());
+    double *atoms = doubles(d * k), *A = doubles(k), *C = doubles(k), *gradient = doubles(d * k);
+    for (int j = 0; j < d * k; j++) atoms[j] = values[(int)(8 * uniform())];
+    for (int j = 0; j < k; j++) atoms[d * j] += norm(d, fumi_col(atoms, d, j)) == 0;
+    unit_columns(d, k, atoms);
+    const fumi_data x = random_data(d, 1, 0);
+    const mihe_param par = {
+        .variant = MIHE_FAST, .T = 1, .M = k - 1, .K = k, .simd = 1, .threads = 1, .power = 1};
+    double terms[MIHE_TERMS];
+    recorder r = {0}, second = {.stop_at = 2};
+    const fumi_host host = host_of(&r), stops = host_of(&second);
+    CHECK(mihe_evaluate(&x, &bags, &par, atoms, A, C, terms, gradient, &host) == FUMI_OK);
+    n_long += r.polls > 2;
+    CHECK(mihe_evaluate(&x, &bags, &par, atoms, A, C, terms, gradient, &stops) == FUMI_STOPPED);
+    CHECK(second.polls == 2);
+    arena_release();
+  }
+  CHECK(n_long > 0);
+}
+
 int main(void) {
   RUN(exact_codes_are_those_of_the_coder);
   RUN(convex_codes_are_proportions);
+  RUN(long_codes_ask);
   return mu_report();
 }

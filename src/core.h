@@ -59,7 +59,7 @@ static inline double fumi_log1mexp(double a) {
   return a > .6931471805599453 ? log1p(-exp(-a)) : log(-expm1(-a));
 }
 
-/* ---- core_host.c: what the host lends ------------------------------------------ */
+/* ---- core_host.c: what the host provides ------------------------------------------ */
 /* memory; NULL, FUMI_ENOMEM: it has none */
 double *fumi_doubles(const fumi_host *host, ptrdiff_t n);
 int *fumi_ints(const fumi_host *host, ptrdiff_t n);
@@ -70,8 +70,8 @@ typedef struct {
 fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays);
 #define FUMI_TAKE(host, arrays) fumi_take(host, sizeof(arrays) / sizeof *(arrays), arrays)
 
-/* Leave to go on, for a loop on threads: the thread that called the core asks, all see the answer.
- * A stop is remembered, because a host may say it only once. */
+/* Permission to continue, for a loop on threads: the thread that called the core asks, all see the
+ * answer. A stop is remembered, because a host may say it only once. */
 typedef struct {
   const fumi_host *host; /* NULL: nobody is asked */
   int now;
@@ -166,6 +166,8 @@ fumi_status fumi_block_with_atoms(fumi_block *b, const fumi_data *x, const fumi_
 fumi_status fumi_block_twin(fumi_block *b, const fumi_block *of, const fumi_host *host);
 /* the next block of at most fumi_block_size() instances up to `end`; projects it */
 void fumi_block_project(fumi_block *b, int first, int end, int k0);
+/* B (K x N) = D'X of all instances, on one thread */
+fumi_status fumi_block_project_all(fumi_block *b, double *B, const fumi_host *host);
 void fumi_block_load(fumi_block *b, const double *A);
 void fumi_block_store(const fumi_block *b, double *A);
 /* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, with a relative error of some 1e-11 at most,
@@ -196,9 +198,8 @@ static inline int fumi_n_blocks(int d, int N) {
 /* `threads`, or as many as there are groups or as OpenMP allows (OMP_NUM_THREADS,
  * OMP_THREAD_LIMIT) */
 int fumi_usable_threads(int threads, int n_blocks);
-/* Runs task on each block, on up to fumi_usable_threads(threads, n_blocks) threads, in which the
- * host is not called: it is polled (unless NULL) after some number of blocks, of `work` flops
- * each. */
+/* Runs task on each block, of `work` flops, on up to fumi_usable_threads(threads, n_blocks)
+ * threads. Between some number of blocks the host is polled, unless it is NULL. */
 fumi_status fumi_each_block(int d, int n_blocks, int threads, double work, fumi_block_task *task,
                             void *ctx, const fumi_host *host);
 

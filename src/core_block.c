@@ -1,6 +1,6 @@
-/* core_block.c: a block of instances under one dictionary: D'x, codes in tiles,
- * residuals. Everything that reads X goes through here, and so do threads: what they
- * run calls neither the host nor BLAS. */
+/* core_block.c: a block of instances under one dictionary: D'x, codes in tiles, residuals; and
+ * the threads that work off blocks. What runs on them calls neither the host (but for a poll by the
+ * calling thread) nor BLAS. */
 #include "core.h"
 
 #include <float.h>
@@ -190,6 +190,17 @@ void fumi_block_project(fumi_block *b, int first, int end, int k0) {
          sizeof(double) * (size_t)(rows * lanes));
   b->kernel->project(x->d, b->n, rows, fumi_ccol(x->X, x->d, first), x->scale + first,
                      fumi_ccol(b->D, x->d, k0), b->B, rows);
+}
+
+fumi_status fumi_block_project_all(fumi_block *b, double *B, const fumi_host *host) {
+  const int K = b->K, lanes = b->kernel->lanes;
+  for (int i = 0; i < b->x->N; i += b->n) {
+    if (host->poll(host->ctx)) return FUMI_STOPPED;
+    fumi_block_project(b, i, b->x->N, 0);
+    for (int m = 0; m < b->n; m++)
+      for (int k = 0; k < K; k++) fumi_col(B, K, i + m)[k] = b->B[fumi_at(lanes, K, k, m)];
+  }
+  return FUMI_OK;
 }
 
 void fumi_block_load(fumi_block *b, const double *A) {

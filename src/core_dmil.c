@@ -45,16 +45,8 @@ static void use_atoms(dmil_coder *c, const double *D) { c->D = c->block.D = D; }
 
 /* G = D'D, B = D'X */
 static fumi_status project(dmil_coder *c) {
-  fumi_block *b = &c->block;
-  b->kernel->inner(c->x->d, c->K, c->K, c->D, c->D, c->G, c->K);
-  for (int i = 0; i < c->x->N; i += b->n) {
-    if (c->host->poll(c->host->ctx)) return FUMI_STOPPED;
-    fumi_block_project(b, i, c->x->N, 0);
-    for (int m = 0; m < b->n; m++)
-      for (int k = 0; k < c->K; k++)
-        fumi_col(c->B, c->K, i + m)[k] = b->B[fumi_at(b->kernel->lanes, c->K, k, m)];
-  }
-  return FUMI_OK;
+  c->block.kernel->inner(c->x->d, c->K, c->K, c->D, c->D, c->G, c->K);
+  return fumi_block_project_all(&c->block, c->B, c->host);
 }
 
 /* a_i = argmin .5 ||x_i - D a||^2 + lambda |a|_1 */

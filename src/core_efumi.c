@@ -135,7 +135,7 @@ fumi_status efumi_unmix(int K, int N, int T, const double *G, const double *p, c
   const double ridge = fmax(1e-10 * largest, 1e-300);
   for (int i = 0; i < N; i++) {
     const double *c = fumi_ccol(C, K, i);
-    if (i % 1024 == 0 && host->poll(host->ctx)) return FUMI_STOPPED;
+    if (i % 64 == 0 && host->poll(host->ctx)) return FUMI_STOPPED;
     weighted_gram(&w, T, G, p[i], ridge);
     const fumi_status status = simplex_solve(&w, c);
     if (status != FUMI_OK) return status;

@@ -1,4 +1,4 @@
-/* core_host.c: what the host lends: memory, and leave to go on. */
+/* core_host.c: what the host provides: memory, and permission to continue. */
 #include <stdint.h>
 
 #include "core.h"
@@ -20,7 +20,7 @@ fumi_status fumi_take(const fumi_host *host, size_t n, const fumi_array *arrays)
   return FUMI_OK;
 }
 
-/* ---- leave to go on ------------------------------------------------------------------------- */
+/* ---- permission to continue ----------------------------------------------------------------- */
 
 int fumi_stopped(const fumi_stop *stop) {
   int now;

@@ -33,6 +33,7 @@ typedef struct {
   const mihe_bags *bags;
   const mihe_param *par;
   const fumi_host *host;
+  fumi_stop stop; /* of the codes that are being made */
   fumi_block block;
   mihe_worker *worker;
   mihe_part part[2];

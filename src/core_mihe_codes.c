@@ -87,8 +87,11 @@ fumi_status mihe_init(mihe_work *f, const fumi_data *x, const mihe_bags *bags,
   if (status == FUMI_OK) status = part_init(f->part + 1, kernel, par->T, par->K, host);
   f->worker = host->alloc(host->ctx, (size_t)threads, sizeof *f->worker);
   if (!f->worker) return FUMI_ENOMEM;
-  for (int t = 0; t < threads && status == FUMI_OK; t++)
+  for (int t = 0; t < threads && status == FUMI_OK; t++) {
     status = worker_init(f->worker + t, kernel, par->K, host);
+    f->worker[t].lasso.stop = &f->stop;
+    f->worker[t].lasso.asks = t == 0;
+  }
   if (status != FUMI_OK) return status;
   memcpy(f->D, D, sizeof(double) * (size_t)x->d * (size_t)par->K);
   memset(f->now.A, 0, sizeof(double) * (size_t)par->K * (size_t)x->N);
@@ -104,18 +107,10 @@ fumi_status mihe_init(mihe_work *f, const fumi_data *x, const mihe_bags *bags,
 
 /* G = D'D, B = D'X */
 static fumi_status project(mihe_work *f) {
-  fumi_block *b = &f->block;
   const int K = f->par->K;
-  b->D = f->D;
-  b->kernel->inner(f->x->d, K, K, f->D, f->D, f->G, K);
-  for (int i = 0; i < f->x->N; i += b->n) {
-    if (f->host->poll(f->host->ctx)) return FUMI_STOPPED;
-    fumi_block_project(b, i, f->x->N, 0);
-    for (int m = 0; m < b->n; m++)
-      for (int k = 0; k < K; k++)
-        fumi_col(f->B, K, i + m)[k] = b->B[fumi_at(b->kernel->lanes, K, k, m)];
-  }
-  return FUMI_OK;
+  f->block.D = f->D;
+  f->block.kernel->inner(f->x->d, K, K, f->D, f->D, f->G, K);
+  return fumi_block_project_all(&f->block, f->B, f->host);
 }
 
 static const double *part_gram(const mihe_work *f, const mihe_part *p) {
@@ -204,6 +199,35 @@ static void code_lasso(const mihe_work *f, const mihe_part *p, mihe_worker *v, i
   memcpy(code, v->lasso.a, bytes);
 }
 
+/* A = LL' of a symmetric matrix: row i of L into column i of A. 0: A is not definite. Not by LAPACK,
+ * which threads do not call; nor is the next one. */
+static int factor(int n, double *A) {
+  for (int i = 0; i < n; i++) {
+    double *row = fumi_col(A, n, i);
+    for (int j = 0; j < i; j++) {
+      const double *other = fumi_ccol(A, n, j);
+      row[j] = (row[j] - mihe_product(j, row, other)) / other[j];
+    }
+    const double pivot = row[i] - mihe_product(i, row, row);
+    if (!(pivot > 0)) return 0;
+    row[i] = sqrt(pivot);
+  }
+  return 1;
+}
+
+/* A x = b, A factored, in place of b */
+static void solve(int n, const double *L, double *b) {
+  for (int i = 0; i < n; i++) {
+    const double *row = fumi_ccol(L, n, i);
+    b[i] = (b[i] - mihe_product(i, row, b)) / row[i];
+  }
+  for (int i = n - 1; i >= 0; i--) {
+    const double *row = fumi_ccol(L, n, i);
+    b[i] /= row[i];
+    for (int j = 0; j < i; j++) b[j] -= row[j] * b[i];
+  }
+}
+
 /* Least squares with the sum 1 on the n kept atoms, into v->cross: 0 if they depend on each
  * other. */
 static int sum_to_one(const mihe_work *f, const mihe_part *p, mihe_worker *v, int n,
@@ -211,13 +235,13 @@ static int sum_to_one(const mihe_work *f, const mihe_part *p, mihe_worker *v, in
   const double *G = part_gram(f, p);
   for (int j = 0; j < n; j++) {
     for (int k = 0; k < n; k++)
-      v->gram[k + n * j] = G[v->kept[k] + (ptrdiff_t)f->par->K * v->kept[j]];
+      v->gram[k + (ptrdiff_t)n * j] = G[v->kept[k] + (ptrdiff_t)f->par->K * v->kept[j]];
     v->ones[j] = 1;
     v->cross[j] = b[v->kept[j]];
   }
-  if (la_cholesky(n, v->gram) != 0) return 0;
-  la_cholesky_solve(n, 1, v->gram, v->ones);
-  la_cholesky_solve(n, 1, v->gram, v->cross);
+  if (!factor(n, v->gram)) return 0;
+  solve(n, v->gram, v->ones);
+  solve(n, v->gram, v->cross);
   double sum = 0, total = 0;
   for (int k = 0; k < n; k++) sum += v->ones[k], total += v->cross[k];
   for (int k = 0; k < n; k++) v->cross[k] += v->ones[k] * (1 - total) / sum;
@@ -269,7 +293,7 @@ static void code_part(const mihe_work *f, int which, mihe_worker *v, int first, 
   double *r = which == 0 ? f->trial.r_full : f->trial.r_bg;
   const int sparse = f->par->coding == MIHE_SPARSE;
   if (sparse && f->par->variant == MIHE_LITERAL) code_ista(f, p, v, first, end, codes);
-  for (int i = first; i < end; i++) {
+  for (int i = first; i < end && !fumi_stopped(&f->stop); i++) {
     double *code = fumi_col(codes, p->n, i);
     if (!sparse) code_convex(f, p, v, i, code);
     else if (f->par->variant == MIHE_FAST) code_lasso(f, p, v, i, code);
@@ -308,9 +332,11 @@ fumi_status mihe_code(mihe_work *f, int background) {
   memcpy(f->trial.A, f->now.A, size * (size_t)K * N);
   memcpy(f->trial.C, f->now.C, size * (size_t)M * N);
   memcpy(f->trial.r_bg, f->now.r_bg, size * N);
+  f->stop = (fumi_stop){.host = f->host};
+  const fumi_host asked = fumi_stop_host(&f->stop);
   const double work = fumi_block_size(f->x->d) * 400. * K * K;
   return fumi_each_block(f->x->d, fumi_n_blocks(f->x->d, f->x->N), n_threads(f), work, code_task,
-                         &ctx, f->host);
+                         &ctx, &asked);
 }
 
 void mihe_accept(mihe_work *f) {
