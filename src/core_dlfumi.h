@@ -6,8 +6,9 @@
  *   core_codes.c   the codes of a block                    (10)-(13)
  *   core_parts.c   passes over parts, single steps
  *
- * An iteration reads X once: the dictionary needs X only through U = X W' and S = A W', W the
- * weighted codes. So dlfumi_work knows instances, dlfumi_update knows their sums; between them
+ * An iteration goes over X once, because the dictionary needs X only through U = X W' and S = A W',
+ * W the weighted codes. (It goes over X again where an atom died, an accelerated step is taken back,
+ * or, in "matlab", the error is too small to be had from the sums.) So dlfumi_work knows instances, dlfumi_update knows their sums; between them
  * is dlfumi_keeper (core.h), which may also add up passes over parts of the instances. */
 #ifndef FUMI_CORE_DLFUMI_H
 #define FUMI_CORE_DLFUMI_H
@@ -42,8 +43,8 @@ struct dlfumi_work {
   double *H_negative, *H_background, *H_target; /* I - eta G in panels, (10)-(13) */
   double eta, eta_negative;                     /* 1 / lambda_max of D'D and D-'D- */
   double *p_done, *p_now, *p_next;              /* of the last whole, this and the next iteration */
-  double *misfit;      /* N: how badly D represents each instance, see below */
-  int misfit_known[2]; /* of negative, of positive bags, since the last pass */
+  double *misfit;      /* N: how badly D represents each instance, by dlfumi_find_misfit() */
+  int misfit_known[2]; /* since the last pass: of negative, of positive bags */
 };
 
 /* What a pass does with each block, in this order. */

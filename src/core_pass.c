@@ -251,7 +251,8 @@ static double block_work(const dlfumi_work *w) {
   return fumi_block_size(w->x->d) * (4 * d * K + 2 * steps * (proximal ? 100 : 1) * K * K);
 }
 
-/* What codes were is kept until the next pass, unless there is room for those of one pass only. */
+/* New codes go to A_other, so that those of the pass before are still there; where A_other is A
+ * itself, they are overwritten. */
 fumi_status dlfumi_run_plan(dlfumi_work *w, const dlfumi_plan *plan, const fumi_host *host) {
   pass_args args = {w, plan};
   w->stop = (fumi_stop){.host = host};

@@ -179,10 +179,10 @@ static int drop_active(fumi_lasso_work *w, int n, int place) {
   return n - 1;
 }
 
-/* The last active atom, whose code is still 0, depends on the others. Its code moves away from 0
- * and theirs so that Da stays: the penalty falls until one of them is 0, whose place is returned,
- * or the small curve along that way ends it first: then it is not worth to enter, and its own place
- * is. */
+/* The last active atom, whose code is still 0, depends on the others. Its code moves away from 0,
+ * and theirs so that Da stays the same, while the penalty falls: until the code of one of them is 0,
+ * whose place is returned. If the minimum along this way comes first, because the atom depends on
+ * the others only nearly, nothing moves, and its own place is returned: it leaves again. */
 static int exchange(const fumi_lasso *l, fumi_lasso_work *w, int n) {
   const int last = n - 1, k = w->active[last];
   const double sign = w->sign[last], slope = weight(l, k) * (fabs(w->q[k]) - l->lambda);
@@ -222,8 +222,10 @@ static int worst_violation(const fumi_lasso *l, fumi_lasso_work *w, int n, doubl
   for (int i = 0; i < n; i++) w->z[i] = w->q[w->active[i]], w->q[w->active[i]] = 0;
   const double most = strongest_pull(l, w);
   int worst = -1;
-  if (most > l->lambda + rounding)
-    for (worst = 0; pull(l, w->q[worst]) != most;) worst++;
+  if (most > l->lambda + rounding) {
+    worst = 0;
+    while (pull(l, w->q[worst]) != most) worst++;
+  }
   for (int i = 0; i < n; i++) w->q[w->active[i]] = w->z[i];
   return worst;
 }
