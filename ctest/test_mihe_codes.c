@@ -1,12 +1,16 @@
 /* Codes of MI-HE: exact ones against those of fumi_code(), convex ones against their bounds. */
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "problem.h"
 
 enum { D = 7, T = 2, M = 2, K = T + M, POS = 15, N = 30, BAGS = 3 };
 
-static void code(mihe_coding coding, mihe_variant variant, const fumi_data *x, const double *atoms,
-                 double *A, double *C) {
-  int bag[POS];
-  for (int i = 0; i < POS; i++) bag[i] = i / 5;
+static void code_on(int threads, mihe_coding coding, mihe_variant variant, const fumi_data *x,
+                    const double *atoms, double *A, double *C) {
+  int *bag = arena_take((size_t)x->N_pos, sizeof(int));
+  for (int i = 0; i < x->N_pos; i++) bag[i] = BAGS * i / x->N_pos;
   const mihe_bags bags = {BAGS, bag};
   const mihe_param par = {.coding = coding,
                           .variant = variant,
@@ -14,7 +18,7 @@ static void code(mihe_coding coding, mihe_variant variant, const fumi_data *x, c
                           .M = M,
                           .K = K,
                           .simd = 1,
-                          .threads = 1,
+                          .threads = threads,
                           .beta = 2,
                           .power = 3,
                           .lambda = .05};
@@ -22,6 +26,11 @@ static void code(mihe_coding coding, mihe_variant variant, const fumi_data *x, c
   const fumi_host host = host_of(&rec);
   double terms[MIHE_TERMS], gradient[D * K];
   CHECK(mihe_evaluate(x, &bags, &par, atoms, A, C, terms, gradient, &host) == FUMI_OK);
+}
+
+static void code(mihe_coding coding, mihe_variant variant, const fumi_data *x, const double *atoms,
+                 double *A, double *C) {
+  code_on(1, coding, variant, x, atoms, A, C);
 }
 
 static void exact_codes_are_those_of_the_coder(void) {
@@ -49,6 +58,29 @@ static void convex_codes_are_proportions(void) {
       sum += A[K * i + k];
     }
     CHECK(fabs(sum - 1) < 1e-9);
+  }
+  arena_release();
+}
+
+/* Any number of threads: the same bits. */
+static void threads_make_the_same_codes(void) {
+  enum { MANY = 2000 };
+  const fumi_data x = random_data(D, MANY / 2, MANY / 2);
+  const double *atoms = random_atoms(D, K);
+  double *A = doubles(K * MANY), *C = doubles(M * MANY), *one = doubles(K * MANY),
+         *one_C = doubles(M * MANY);
+#ifdef _OPENMP
+  omp_set_num_threads(64);
+#endif
+  for (int way = 0; way < 4; way++) {
+    const mihe_coding coding = way % 2 ? MIHE_CONVEX : MIHE_SPARSE;
+    const mihe_variant variant = way / 2 ? MIHE_LITERAL : MIHE_FAST;
+    code_on(1, coding, variant, &x, atoms, one, one_C);
+    for (int threads = 2; threads <= 16; threads *= 8) {
+      code_on(threads, coding, variant, &x, atoms, A, C);
+      CHECK(memcmp(A, one, sizeof(double) * K * MANY) == 0);
+      CHECK(memcmp(C, one_C, sizeof(double) * M * MANY) == 0);
+    }
   }
   arena_release();
 }
@@ -84,6 +116,7 @@ static void long_codes_ask(void) {
 int main(void) {
   RUN(exact_codes_are_those_of_the_coder);
   RUN(convex_codes_are_proportions);
+  RUN(threads_make_the_same_codes);
   RUN(long_codes_ask);
   return mu_report();
 }
