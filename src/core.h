@@ -170,8 +170,8 @@ void fumi_block_project(fumi_block *b, int first, int end, int k0);
 fumi_status fumi_block_project_all(fumi_block *b, double *B, const fumi_host *host);
 void fumi_block_load(fumi_block *b, const double *A);
 void fumi_block_store(const fumi_block *b, double *A);
-/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, with a relative error of some 1e-11 at most,
- * whatever cancels */
+/* r[i] = ||x_i - sum_{k >= from} a_ik d_k||^2, with a relative error of some 1e-11, or of what the
+ * rounding of this vector makes, where that is more: where its terms are 1e5 times its norm */
 void fumi_block_residual(const fumi_block *b, int from, double *r);
 /* r[i] = ||x_i - c||^2 of n instances from `first` on; c NULL: ||x_i||^2 */
 void fumi_block_distance(const fumi_block *b, int first, int n, const double *c, double *r);

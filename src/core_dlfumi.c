@@ -139,8 +139,9 @@ static fumi_status objective_of_sums(dlfumi_update *f) {
 
 /* ---- acceleration --------------------------------------------------------------------------- */
 
-/* Codes for the new atoms, or for accelerated ones if these do better than the plain ones are sure
- * to: codes can only lower (4) from where the plain atoms and the codes before leave it. */
+/* Codes for the new atoms, accelerated if they may be. Codes for the plain atoms could only lower
+ * `sure`, which is (4) with the codes before: if the accelerated ones end above it, they are taken
+ * back, and codes are made for the plain atoms. */
 static fumi_status run_codes(dlfumi_update *f) {
   double terms[DLFUMI_TERMS];
   if (!f->par->accelerate || !f->keeper->back) return run_pass(f, PASS_PAPER);

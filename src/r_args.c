@@ -154,8 +154,9 @@ SEXP r_function(SEXP x, const char *name) {
 /* ---- elements of a list ------------------------------------------------------------------ */
 
 SEXP r_element(SEXP list, const char *name) {
+  r_must(TYPEOF(list) == VECSXP, name, "an element of a named list");
   SEXP names = Rf_getAttrib(list, R_NamesSymbol);
-  r_must(TYPEOF(list) == VECSXP && names != R_NilValue, name, "an element of a named list");
+  r_must(names != R_NilValue, name, "an element of a named list");
   for (R_xlen_t i = 0; i < XLENGTH(list); i++)
     if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0) return VECTOR_ELT(list, i);
   r_must(0, name, "in the list");

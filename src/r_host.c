@@ -10,8 +10,11 @@
 
 /* ---- calls of R that do not jump through the core -------------------------------------- */
 
-/* the elements of r_entry.kept: results, their names, the jump that waits, classes to catch */
-enum { VALUES, NAMES, JUMP, CLASSES, KEPT };
+/* the elements of r_entry.kept: results, their names, the jump that waits, classes to catch, the last
+ * value of r_call() */
+enum { VALUES, NAMES, JUMP, CLASSES, ANSWER, KEPT };
+
+static void keep(r_entry *r, int where, SEXP value) { SET_VECTOR_ELT(r->kept, where, value); }
 
 typedef struct {
   SEXP (*body)(void *);
@@ -53,14 +56,14 @@ int r_guard(r_entry *r, SEXP (*body)(void *), void *data) {
   return without_jump(r, until_interrupt, &call) && !call.interrupted;
 }
 
-SEXP r_call(SEXP fun, SEXP first, const double *second, int nrow, int ncol) {
+SEXP r_call(r_entry *r, SEXP fun, SEXP first, const double *second, int nrow, int ncol) {
   PROTECT(first);
   SEXP value = PROTECT(ncol ? Rf_allocMatrix(REALSXP, nrow, ncol) : Rf_allocVector(REALSXP, nrow));
   memcpy(REAL(value), second, sizeof(double) * (size_t)XLENGTH(value));
   SEXP call = PROTECT(Rf_lang3(fun, first, value));
-  SEXP out = Rf_eval(call, R_GlobalEnv);
+  keep(r, ANSWER, Rf_eval(call, R_GlobalEnv));
   UNPROTECT(3);
-  return out;
+  return VECTOR_ELT(r->kept, ANSWER);
 }
 
 /* ---- the host ----------------------------------------------------------------------------- */
@@ -99,27 +102,25 @@ static int host_poll(void *ctx) {
 }
 
 typedef struct {
-  SEXP fun;
+  r_entry *entry;
   int it;
   double objective;
 } progress;
 
 static SEXP call_report(void *data) {
   const progress *p = data;
-  return r_call(p->fun, Rf_ScalarInteger(p->it), &p->objective, 1, 0);
+  return r_call(p->entry, p->entry->report, Rf_ScalarInteger(p->it), &p->objective, 1, 0);
 }
 
 static int host_report(void *ctx, int it, double objective) {
   r_entry *r = ctx;
-  progress p = {r->report, it, objective};
+  progress p = {r, it, objective};
   return !r_guard(r, call_report, &p);
 }
 
 /* ---- an entry ----------------------------------------------------------------------------- */
 
 enum { MAX_RESULTS = 12 };
-
-static void keep(r_entry *r, int where, SEXP value) { SET_VECTOR_ELT(r->kept, where, value); }
 
 void r_begin(r_entry *r, SEXP report) {
   const int silent = report == R_NilValue;

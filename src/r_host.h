@@ -59,8 +59,9 @@ void r_put_rownames(r_entry *r, SEXP names, int nrow); /* of the last result */
 
 /* Runs body(data), which may call R. 1: it ran to its end; 0: the core must stop. */
 int r_guard(r_entry *r, SEXP (*body)(void *), void *data);
-/* fun(first, second), for a body: second is a matrix, or a vector if ncol is 0 */
-SEXP r_call(SEXP fun, SEXP first, const double *second, int nrow, int ncol);
+/* fun(first, second), for a body: second is a matrix, or a vector if ncol is 0. The value is safe
+ * until the next call. */
+SEXP r_call(r_entry *r, SEXP fun, SEXP first, const double *second, int nrow, int ncol);
 
 /* ---- r_args.c: arguments, checked ---------------------------------------------------- */
 enum { R_ANY = -1 }; /* any number of rows or columns */

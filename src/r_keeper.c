@@ -24,7 +24,7 @@ static SEXP call_pass(void *data) {
   question *q = data;
   r_keeper *k = q->keeper;
   const int d = k->d, K = k->K;
-  SEXP value = r_call(k->pass, Rf_mkString(r_pass_kinds[q->kind]), q->D, d, K);
+  SEXP value = r_call(k->entry, k->pass, Rf_mkString(r_pass_kinds[q->kind]), q->D, d, K);
   q->found = value != R_NilValue;
   if (!q->found) return R_NilValue;
   const double *U = r_matrix(r_element(value, "U"), d, K, "U");
@@ -51,8 +51,9 @@ static fumi_status keeper_pass(void *ctx, dlfumi_pass_kind kind, const double *D
 
 static SEXP call_worst(void *data) {
   question *q = data;
-  const int d = q->keeper->d;
-  SEXP x = r_call(q->keeper->worst, Rf_ScalarLogical(q->target), q->D, d, q->keeper->K);
+  const r_keeper *k = q->keeper;
+  const int d = k->d;
+  SEXP x = r_call(k->entry, k->worst, Rf_ScalarLogical(q->target), q->D, d, k->K);
   q->found = x != R_NilValue;
   if (q->found) memcpy(q->x, r_doubles(x, d, "x"), sizeof(double) * (size_t)d);
   return R_NilValue;
