@@ -2,13 +2,14 @@
  *
  *   operations <kernel: 0 is the portable one> <operation> <times>
  *
- * prints nothing. Sizes are those of the problem `usps`: some tiles of a block. */
+ * prints nothing. Sizes are those of the problem `usps`: some tiles of a block. VERSION_0_1_0: the
+ * kernels of that version, whose quadratic() gave no sizes, and which had no residual(). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
 
-enum { D = 256, T = 4, M = 15, K = T + M, N = FUMI_MAX_BLOCK, STEPS = 50 };
+enum { D = 256, T = 4, M = 15, K = T + M, N = 96, STEPS = 50 };
 
 static double *numbers(int n) {
   double *x = malloc(sizeof(double) * (size_t)n);
@@ -39,11 +40,16 @@ int main(int argc, char **argv) {
     else if (!strcmp(asked, "ista_positive"))
       for (int t = 0; t < 2; t++)
         k->ista_positive(T, M, STEPS, H, Ht, .1, B + t * tile, r, threshold, A + t * tile, spare);
+#ifdef VERSION_0_1_0
+    else if (!strcmp(asked, "quadratic"))
+      for (int t = 0; t < tiles; t++) k->quadratic(K, G, K, A + t * tile, B + t * tile, r);
+#else
     else if (!strcmp(asked, "quadratic"))
       for (int t = 0; t < tiles; t++)
         k->quadratic(K, G, K, scale, A + t * tile, B + t * tile, r, size);
     else if (!strcmp(asked, "residual"))
       k->residual(D, 8, all, K, X, scale, dictionary, A, K, r, pack);
+#endif
     else if (!strcmp(asked, "inner")) k->inner(D, K, K, dictionary, dictionary, G, K);
     else if (!strcmp(asked, "accumulate")) k->accumulate(D, 24, K, X, W, K, U, ldu, pack);
     else if (!strcmp(asked, "gram")) k->gram(tiles, K, A, W, K, G, K);

@@ -66,13 +66,14 @@ install_with <- function(makevars = character(), home = R.home()) {
 }
 
 # Planted bugs, one for each kind that a tool must detect: compiled like the package and called
-# first; if the tool does not detect it, that is an error.
+# first; if the tool does not detect it, that is an error. A single block that leaks may still have
+# its address on the stack.
 bugs <- c(
   "#include <stdlib.h>", "#include <Rinternals.h>",
   "void overflow(double *x) { double *p = malloc(80); volatile int i = 10; p[i] = *x; *x = p[0]; free(p); }",
   "void signed_overflow(double *x) { volatile int i = 2147483647; i = i + 1; *x = i; }",
   "void uninitialised(double *x) { double *volatile p = malloc(80); if (p[3] > 1) *x = 2; free(p); }",
-  "void leak(double *x) { double *volatile p = malloc(4000); p[0] = *x; p = NULL; }",
+  "void leak(double *x) { for (int i = 0; i < 50; i++) { double *volatile p = malloc(4000); p[0] = *x; p = NULL; } }",
   "SEXP unprotected(void) { SEXP x = Rf_allocVector(REALSXP, 50); R_gc(); REAL(x)[0] = 1; return x; }",
   "SEXP writes(SEXP x) { REAL(x)[0] += 1; return R_NilValue; }")
 
