@@ -7,8 +7,8 @@
 
 enum { D = 7, T = 2, M = 2, K = T + M, POS = 15, N = 30, BAGS = 3 };
 
-static void code_on(int threads, mihe_coding coding, mihe_variant variant, const fumi_data *x,
-                    const double *atoms, double *A, double *C) {
+static void code_on(const fumi_host *host, int threads, mihe_coding coding, mihe_variant variant,
+                    const fumi_data *x, const double *atoms, double *A, double *C) {
   int *bag = arena_take((size_t)x->N_pos, sizeof(int));
   for (int i = 0; i < x->N_pos; i++) bag[i] = BAGS * i / x->N_pos;
   const mihe_bags bags = {BAGS, bag};
@@ -22,15 +22,15 @@ static void code_on(int threads, mihe_coding coding, mihe_variant variant, const
                           .beta = 2,
                           .power = 3,
                           .lambda = .05};
-  recorder rec = {0};
-  const fumi_host host = host_of(&rec);
   double terms[MIHE_TERMS], gradient[D * K];
-  CHECK(mihe_evaluate(x, &bags, &par, atoms, A, C, terms, gradient, &host) == FUMI_OK);
+  CHECK(mihe_evaluate(x, &bags, &par, atoms, A, C, terms, gradient, host) == FUMI_OK);
 }
 
 static void code(mihe_coding coding, mihe_variant variant, const fumi_data *x, const double *atoms,
                  double *A, double *C) {
-  code_on(1, coding, variant, x, atoms, A, C);
+  recorder rec = {0};
+  const fumi_host host = host_of(&rec);
+  code_on(&host, 1, coding, variant, x, atoms, A, C);
 }
 
 static void exact_codes_are_those_of_the_coder(void) {
@@ -69,21 +69,43 @@ static void threads_make_the_same_codes(void) {
   const double *atoms = random_atoms(D, K);
   double *A = doubles(K * MANY), *C = doubles(M * MANY), *one = doubles(K * MANY),
          *one_C = doubles(M * MANY);
+  recorder rec = {0};
+  const fumi_host host = host_of(&rec);
 #ifdef _OPENMP
   omp_set_num_threads(64);
 #endif
   for (int way = 0; way < 4; way++) {
     const mihe_coding coding = way % 2 ? MIHE_CONVEX : MIHE_SPARSE;
     const mihe_variant variant = way / 2 ? MIHE_LITERAL : MIHE_FAST;
-    code_on(1, coding, variant, &x, atoms, one, one_C);
+    code(coding, variant, &x, atoms, one, one_C);
     for (int threads = 2; threads <= 16; threads *= 8) {
-      code_on(threads, coding, variant, &x, atoms, A, C);
+      code_on(&host, threads, coding, variant, &x, atoms, A, C);
       CHECK(memcmp(A, one, sizeof(double) * K * MANY) == 0);
       CHECK(memcmp(C, one_C, sizeof(double) * M * MANY) == 0);
     }
   }
   arena_release();
 }
+
+#ifdef _OPENMP
+static int allow_more(void *ctx) {
+  (void)ctx;
+  omp_set_num_threads(8);
+  return 0;
+}
+
+/* What the host calls may let OpenMP have more threads than there were when a fit began. */
+static void more_threads_than_workers(void) {
+  const fumi_data x = random_data(D, 1000, 1000);
+  recorder rec = {0};
+  fumi_host host = host_of(&rec);
+  host.poll = allow_more;
+  omp_set_num_threads(1);
+  code_on(&host, 8, MIHE_SPARSE, MIHE_FAST, &x, random_atoms(D, K), doubles(K * x.N),
+          doubles(M * x.N));
+  arena_release();
+}
+#endif
 
 /* As in test_coder.c: some of these end in coordinate descent, which asks the host before each of
  * its rounds, not only before and after the block. */
@@ -117,6 +139,9 @@ int main(void) {
   RUN(exact_codes_are_those_of_the_coder);
   RUN(convex_codes_are_proportions);
   RUN(threads_make_the_same_codes);
+#ifdef _OPENMP
+  RUN(more_threads_than_workers);
+#endif
   RUN(long_codes_ask);
   return mu_report();
 }

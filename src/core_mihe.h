@@ -35,7 +35,8 @@ typedef struct {
   const fumi_host *host;
   fumi_stop stop; /* of the codes that are being made */
   fumi_block block;
-  mihe_worker *worker;
+  mihe_worker *worker; /* one for each thread */
+  int n_threads;
   mihe_part part[2];
   mihe_codes now, trial;
   double *D, *G, *B; /* atoms, D'D, D'X */

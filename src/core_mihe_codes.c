@@ -69,16 +69,12 @@ static fumi_status arrays_init(mihe_work *f) {
   return f->size ? FUMI_TAKE(f->host, arrays) : FUMI_ENOMEM;
 }
 
-static int n_threads(const mihe_work *f) {
-  return fumi_usable_threads(f->par->threads, fumi_n_blocks(f->x->d, f->x->N));
-}
-
 fumi_status mihe_init(mihe_work *f, const fumi_data *x, const mihe_bags *bags,
                       const mihe_param *par, const double *D, const fumi_host *host) {
   memset(f, 0, sizeof *f);
-  f->x = x, f->bags = bags, f->par = par, f->host = host;
   const fumi_kernel *kernel = fumi_choose_kernel(par->simd);
-  const int threads = n_threads(f);
+  const int threads = fumi_usable_threads(par->threads, fumi_n_blocks(x->d, x->N));
+  f->x = x, f->bags = bags, f->par = par, f->host = host, f->n_threads = threads;
   fumi_status status = fumi_block_init(&f->block, x, kernel, par->K, host);
   if (status == FUMI_OK) status = arrays_init(f);
   if (status == FUMI_OK) status = codes_init(&f->now, par->K, par->M, x->N, host);
@@ -335,7 +331,7 @@ fumi_status mihe_code(mihe_work *f, int background) {
   f->stop = (fumi_stop){.host = f->host};
   const fumi_host asked = fumi_stop_host(&f->stop);
   const double work = fumi_block_size(f->x->d) * 400. * K * K;
-  return fumi_each_block(f->x->d, fumi_n_blocks(f->x->d, f->x->N), n_threads(f), work, code_task,
+  return fumi_each_block(f->x->d, fumi_n_blocks(f->x->d, f->x->N), f->n_threads, work, code_task,
                          &ctx, &asked);
 }
 
