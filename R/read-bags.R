@@ -102,7 +102,7 @@ bad_file <- function(file, ..., call = rlang::caller_env(2)) {
 # ---- csv ------------------------------------------------------------------------------------
 
 csv_lines <- function(x) {
-  d <- as.data.frame(x)
+  d <- check_column_names(as.data.frame(x), "x", rlang::caller_env())
   d[vapply(d, is.double, NA)] <- lapply(d[vapply(d, is.double, NA)], exact_text)
   quoted <- function(text) ifelse(grepl("[\",\n\r]|^\\s|\\s$", text),
                                   paste0("\"", gsub("\"", "\"\"", text), "\""), text)
@@ -181,6 +181,10 @@ arff_quote <- function(text) {
 }
 
 arff_lines <- function(x) {
+  text <- c(x$ids, x$features, x$classes)
+  if (any(!nzchar(text) | grepl("[\r\n]", text)))
+    stop_fumi("`x` must have ids, features and labels of one line of text for this format.",
+              class = "file", call = rlang::caller_env())
   features <- if (is.null(x$features)) paste0("f", seq_len(nrow(x$x))) else x$features
   instances <- apply(as.matrix(x), 1, function(v) paste(exact_text(v), collapse = ","))
   bag <- in_user_order(x, x$bag)
@@ -202,7 +206,7 @@ read_bags_arff <- function(file, positive, image_dim) {
     bad_file(file, "relational ARFF: a bag id, a relational attribute, and a class")
   name <- arff_fields(sub("^\\s*@attribute\\s+", "", header[(from + 1):(to - 1)],
                           ignore.case = TRUE), "[:space:]")
-  classes <- arff_fields(sub(".*\\{(.*)\\}.*", "\\1", utils::tail(header, 1)), ",")[[1]]
+  classes <- arff_fields(sub("^[^{]*\\{(.*)\\}[^}]*$", "\\1", utils::tail(header, 1)), ",")[[1]]
   rows <- arff_fields(lines[-seq_len(start)], ",")
   if (!all(lengths(rows) == 3)) bad_file(file, "rows of `id,\"instances\",class`")
   parts <- lapply(rows, function(row) arff_instances(row[2]))

@@ -108,3 +108,13 @@ test_that("what is no file, format or bags is refused", {
   expect_error(write_bags(odd_data$x, tempfile(fileext = ".csv")), "`x`", class = "fumi_error_type")
   expect_error(write_bags(odd_data$b, 1), "`file`", class = "fumi_error_file")
 })
+
+test_that("labels with braces and quotes survive ARFF, and what it cannot hold is refused", {
+  b <- shuffled_bags()
+  b$classes <- c("no {x", "it's } 100 %")
+  expect_identical(through(b, ".arff")$classes, b$classes)
+  b$ids[1] <- "two\nlines"
+  expect_error(through(b, ".arff"), "one line", class = "fumi_error_file")
+  b$ids[1] <- ""
+  expect_error(through(b, ".arff"), "one line", class = "fumi_error_file")
+})
