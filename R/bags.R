@@ -156,7 +156,7 @@ bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, imag
   if (rlang::is_string(x))
     stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.",
               class = "type")
-  if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
+  image_dim <- image_size(x, "x", image_dim)
   action <- check_na_action(na.action)
   if (is.null(truth)) truth <- truth_column(x)
   columns <- as_columns(without_truth(x), "x", missing_ok = action != "fail")
@@ -200,7 +200,7 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
   action <- check_na_action(na.action)
   if (is.null(truth)) truth <- lapply(x, truth_column)
   columns <- stack_columns(lapply(x, without_truth), missing_ok = action != "fail")
-  if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
+  for (i in seq_along(x)) image_dim <- image_size(x[[i]], paste0("x[[", i, "]]"), image_dim)
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
   each <- function(values) if (length(values) == length(x)) rep(values, columns$size) else values
   warn_row_copies(columns$x, list(bag = each(type_of_ids(bag)), label = each(label)))
@@ -304,6 +304,15 @@ new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail",
   b$blueprint <- blueprint
   b$na.action <- given$omitted
   structure(b, class = "bags")
+}
+
+# The size of the images of an array, which must be the `known` one; `known` for anything else.
+image_size <- function(x, name, known, call = rlang::caller_env()) {
+  if (length(dim(x)) != 3) return(known)
+  if (!is.null(known) && !(is.numeric(known) && identical(as.integer(known), dim(x)[1:2])))
+    stop_fumi("`", name, "` must have images of ", paste(format(known), collapse = " x "),
+              ", not of ", dim(x)[1], " x ", dim(x)[2], ".", class = "dimension", call = call)
+  dim(x)[1:2]
 }
 
 check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {

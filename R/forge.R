@@ -85,6 +85,7 @@ list_part <- function(object, part, call, name, missing_ok) {
 # A column `truth` of a matrix is no feature, unless the fit has one of that name.
 matrix_features <- function(object, x, call, name, missing_ok) {
   if (!"truth" %in% object$features) x <- without_truth(x)
+  image_size(x, name, object$image_dim, call)
   match_features(object, as_columns(x, name, call, missing_ok), call, name)
 }
 

@@ -414,3 +414,16 @@ test_that("features that bags() cannot read back from a data frame are no silent
   expect_error(write_bags(b, tempfile(fileext = ".csv")), "several columns bag",
                class = "fumi_error_column")
 })
+
+test_that("images of another size are refused, also those with as many pixels", {
+  images <- array(t(instances()), c(2, 3, 12))
+  turned <- aperm(images, c(2, 1, 3))
+  fit <- sil(images, ids, per_bag, calibrate = 0)
+  expect_error(predict(fit, turned), "2 x 3, not of 3 x 2", class = "fumi_error_dimension")
+  expect_error(predict(fit, list(turned)), "2 x 3, not of 3 x 2", class = "fumi_error_dimension")
+  expect_error(bags(list(images, turned), c(1, 0)), "2 x 3, not of 3 x 2",
+               class = "fumi_error_dimension")
+  expect_error(bags(images, ids, per_bag, image_dim = c(3, 2)), "3 x 2, not of 2 x 3",
+               class = "fumi_error_dimension")
+  expect_identical(bags(images, ids, per_bag, image_dim = c(2, 3)), bags(images, ids, per_bag))
+})
