@@ -15,6 +15,10 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
   } else if (is.list(new_data)) {
     parts <- Map(function(part, name) list_part(object, part, call, name, missing_ok), new_data,
                  sprintf("%s[[%d]]", name, seq_along(new_data)))
+    empty <- which(!vapply(parts, ncol, 1L))
+    if (length(empty))
+      stop_fumi("`", name, "[[", empty[1], "]]` must have at least one instance, not 0.",
+                class = "empty", call = call)
     if (is.null(bag)) bag <- if (is.null(names(parts))) seq_along(parts) else names(parts)
     if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
     x <- if (length(parts)) do.call(cbind, unname(parts)) else matrix(0, object$n_features, 0)

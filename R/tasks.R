@@ -280,13 +280,18 @@ portable_environment <- function(env, seen) {
   portable(as.list.environment(env, all.names = TRUE, sorted = TRUE), c(seen, list(env)))
 }
 
+# The generics that a method of your own may have methods for.
+method_generics <- c("score_instances", "score_bags", "code_instances", "weight_instances",
+                     "probability_curves")
+
 # Names in a function that it does not surely assign before it uses them; those after `$` are no
-# variables.
+# variables. A string may be the class that the function gives a fit, whose methods it then uses.
 free_names <- function(f) {
   used <- character()
   # Returns `bound` and the names that `e` surely assigns.
   walk <- function(e, bound) {
     if (is.name(e)) used <<- c(used, setdiff(as.character(e), bound))
+    if (is.character(e)) used <<- c(used, paste0(method_generics, ".", e[1]))
     if (!is.call(e)) return(bound)
     head <- if (is.name(e[[1]])) as.character(e[[1]]) else ""
     if (head %in% c("<-", "=") && is.name(e[[2]]))

@@ -117,3 +117,10 @@ test_that("features that share a name are matched by position, or refused", {
   twice <- data.frame(instances(), a = 0, check.names = FALSE)
   expect_error(predict(fit, twice), "several called a", class = "fumi_error_column")
 })
+
+test_that("a bag without instances is refused in new data, too", {
+  x <- instances()
+  fit <- sil(x, ids, per_bag, calibrate = 0)
+  expect_error(predict(fit, list(a = x[1:2, ], b = x[0, ]), level = "bag"), "new_data[[2]]",
+               fixed = TRUE, class = "fumi_error_empty")
+})

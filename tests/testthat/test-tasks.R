@@ -160,6 +160,14 @@ test_that("a function differs by the dots that it was made with", {
   expect_false(fingerprint(make(cost = 1)) == fingerprint(make(cost = 2)))
 })
 
+test_that("a method of one's own differs by how it scores", {
+  score_instances.mine <- function(object, x, ...) x[1, ]
+  mine <- function(b) new_mil_model("mine", b)
+  before <- fingerprint(mine)
+  score_instances.mine <- function(object, x, ...) x[2, ]
+  expect_false(fingerprint(mine) == before)
+})
+
 test_that("tasks whose names differ have files of their own", {
   names <- c("a+b", "a-b", "a b", "\u03b1", "\u03b2")
   files <- vapply(names, function(name) task_file(list(name = name), "dir"), "")
