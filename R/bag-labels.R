@@ -38,6 +38,7 @@ parse_label <- function(label, positive, name, call) {
 }
 
 label_classes <- function(label, positive, name, call) {
+  if (nlevels(label) > 2) label <- droplevels(label)
   values <- if (is.factor(label)) levels(label) else value_names(sort(unique(label)))
   if (!is.null(positive)) {
     positive <- value_names(positive)

@@ -156,11 +156,12 @@ bags.default <- function(x, bag, label, ..., positive = NULL, truth = NULL, imag
   if (rlang::is_string(x))
     stop_fumi("`x` must be instances, not ", describe(x), ": `read_bags()` reads files.",
               class = "type")
-  if (length(dim(x)) == 3 && is.null(image_dim)) image_dim <- dim(x)[1:2]
+  image_dim <- image_size(x, "x", image_dim)
   action <- check_na_action(na.action)
   if (is.null(truth)) truth <- truth_column(x)
-  new_bags(as_columns(without_truth(x), "x", missing_ok = action != "fail"), bag, label, positive,
-           truth, image_dim, action, axis = axis)
+  columns <- as_columns(without_truth(x), "x", missing_ok = action != "fail")
+  if (!missing(bag) && !missing(label)) warn_row_copies(columns, list(bag = bag, label = label))
+  new_bags(columns, bag, label, positive, truth, image_dim, action, axis = axis)
 }
 
 #' @rdname bags
@@ -169,7 +170,7 @@ bags.data.frame <- function(x, bag, label, ..., positive = NULL, truth = NULL, i
                             axis = NULL, na.action = stats::na.fail, like = NULL) {
   check_dots_empty(..., known = names(formals()))
   action <- check_na_action(na.action)
-  x <- plain_frame(x)
+  x <- check_column_names(plain_frame(x), "x")
   taken <- c(column_name(x, bag, "bag"), column_name(x, label, "label"))
   if (is.null(truth) && "truth" %in% setdiff(names(x), taken)) truth <- "truth"
   taken <- c(taken, column_name(x, truth, "truth"), "truth")
@@ -199,8 +200,10 @@ bags.list <- function(x, label, ..., bag = names(x), positive = NULL, truth = NU
   action <- check_na_action(na.action)
   if (is.null(truth)) truth <- lapply(x, truth_column)
   columns <- stack_columns(lapply(x, without_truth), missing_ok = action != "fail")
-  if (is.null(image_dim) && length(dim(x[[1]])) == 3) image_dim <- dim(x[[1]])[1:2]
+  for (i in seq_along(x)) image_dim <- image_size(x[[i]], paste0("x[[", i, "]]"), image_dim)
   if (is.list(truth)) truth <- unlist(truth, use.names = FALSE)
+  each <- function(values) if (length(values) == length(x)) rep(values, columns$size) else values
+  warn_row_copies(columns$x, list(bag = each(type_of_ids(bag)), label = each(label)))
   if (length(label) == length(x) && is.null(names(label))) names(label) <- bag
   new_bags(columns$x, rep(bag, columns$size), label, positive, truth, image_dim, action,
            axis = axis)
@@ -239,6 +242,9 @@ formula_parts <- function(x, data = NULL, truth = NULL, na.action = stats::na.fa
   if (!is.null(taken)) truth <- data[[taken]]
   hidden <- c(taken, "truth", if ("." %in% named) said_by_models(data, c(named, all.vars(x[[2]]))))
   right <- formula_blueprint(x, data, setdiff(names(data), setdiff(hidden, named)), call)
+  if ("." %in% named)
+    warn_copies(right$data[setdiff(names(right$data), named)],
+                list(bag = mi_bag(response), label = mi_label(response)), call)
   made <- frame_columns(right$data, right$blueprint, like, "data", action, call)
   list(x = made$x, bag = mi_bag(response), label = mi_label(response), truth = truth,
        action = action, blueprint = made$blueprint)
@@ -300,6 +306,15 @@ new_bags <- function(x, bag, label, positive, truth, image_dim, action = "fail",
   structure(b, class = "bags")
 }
 
+# The size of the images of an array, which must be the `known` one; `known` for anything else.
+image_size <- function(x, name, known, call = rlang::caller_env()) {
+  if (length(dim(x)) != 3) return(known)
+  if (!is.null(known) && !(is.numeric(known) && identical(as.integer(known), dim(x)[1:2])))
+    stop_fumi("`", name, "` must have images of ", paste(format(known), collapse = " x "),
+              ", not of ", dim(x)[1], " x ", dim(x)[2], ".", class = "dimension", call = call)
+  dim(x)[1:2]
+}
+
 check_image_dim <- function(image_dim, d, call = rlang::caller_env()) {
   if (is.null(image_dim)) return(NULL)
   if (!is.numeric(image_dim) || length(image_dim) != 2 || anyNA(image_dim) ||
@@ -348,6 +363,39 @@ warn_copies <- function(x, given, call = rlang::caller_env()) {
                 "\"` leaves that column out of the features.", class = "copy",
                 call = call)
   }
+}
+
+# The same for the features of a matrix, d x N; in fewer than eight instances, chance makes copies.
+warn_row_copies <- function(x, given, call = rlang::caller_env()) {
+  n <- ncol(x)
+  few <- unique(round(seq(1, n, length.out = min(n, 20))))
+  for (name in names(given)) {
+    value <- comparable_values(given[[name]])
+    if (!has_numbers(value) || length(value) != n || n < 8) next
+    value <- as.vector(numbers_of(value, name, call)) + 0
+    near <- which(colSums(t(as.matrix(x[, few, drop = FALSE])) != value[few]) == 0)
+    copy <- Find(function(j) isTRUE(all(x[j, ] == value)), near)
+    if (!is.null(copy))
+      warn_fumi("`", name, "` must not be a feature too, but it equals feature ",
+                c(rownames(x)[copy], copy)[1], " of `x`: leave that column out.", class = "copy",
+                call = call)
+  }
+}
+
+# Ids as numbers, if they are.
+type_of_ids <- function(id) utils::type.convert(id, as.is = TRUE)
+
+# A data frame whose columns have each a name of its own.
+check_column_names <- function(x, name, call = rlang::caller_env()) {
+  twice <- unique(names(x)[duplicated(names(x))])
+  if (anyNA(names(x)) || any(names(x) == ""))
+    stop_fumi("`", name, "` must have a name for each column, but column ",
+              which(is.na(names(x)) | names(x) == "")[1], " has none.", class = "column",
+              call = call)
+  if (length(twice))
+    stop_fumi("`", name, "` must have a name of its own for each column, but it has several ",
+              "columns ", enumerate(twice), ".", class = "column", call = call)
+  x
 }
 
 # Columns that predict() and augment() have added to a data frame; they are features only where a

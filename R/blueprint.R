@@ -113,7 +113,7 @@ odd_names <- function(expression, columns, functions = term_functions) {
 # Exact to the last digit.
 expression_text <- function(expression) {
   exact <- c("keepNA", "keepInteger", "niceNames", "showAttributes", "digits17")
-  paste(deparse(expression, 500L, control = exact), collapse = " ")
+  paste(deparse(expression, 500L, backtick = TRUE, control = exact), collapse = " ")
 }
 
 text_terms <- function(text) {

@@ -10,10 +10,15 @@ forge <- function(object, new_data, bag, call = rlang::caller_env(), name = "new
     if (is.null(bag) && "bag" %in% setdiff(names(new_data), object$features)) bag <- "bag"
     column <- column_name(new_data, bag, "bag", call)
     if (!is.null(column)) bag <- new_data[[column]]
-    x <- frame_features(object, new_data[setdiff(names(new_data), column)], call, name)
+    if (!is.null(column)) new_data <- new_data[names(new_data) != column]
+    x <- frame_features(object, new_data, call, name)
   } else if (is.list(new_data)) {
     parts <- Map(function(part, name) list_part(object, part, call, name, missing_ok), new_data,
                  sprintf("%s[[%d]]", name, seq_along(new_data)))
+    empty <- which(!vapply(parts, ncol, 1L))
+    if (length(empty))
+      stop_fumi("`", name, "[[", empty[1], "]]` must have at least one instance, not 0.",
+                class = "empty", call = call)
     if (is.null(bag)) bag <- if (is.null(names(parts))) seq_along(parts) else names(parts)
     if (length(bag) == length(parts)) bag <- rep(bag, vapply(parts, ncol, 1L))
     x <- if (length(parts)) do.call(cbind, unname(parts)) else matrix(0, object$n_features, 0)
@@ -84,6 +89,7 @@ list_part <- function(object, part, call, name, missing_ok) {
 # A column `truth` of a matrix is no feature, unless the fit has one of that name.
 matrix_features <- function(object, x, call, name, missing_ok) {
   if (!"truth" %in% object$features) x <- without_truth(x)
+  image_size(x, name, object$image_dim, call)
   match_features(object, as_columns(x, name, call, missing_ok), call, name)
 }
 
@@ -104,8 +110,18 @@ frame_features <- function(object, data, call, name) {
 }
 
 pick_columns <- function(new_data, wanted, call, name = "new_data") {
+  if (identical(names(new_data), wanted)) return(new_data)
+  stop_ambiguous(wanted, names(new_data), name, call)
   stop_lacking(setdiff(wanted, names(new_data)), name, call)
   new_data[wanted]
+}
+
+# Features that are several times in the fit or in the data cannot be matched by name.
+stop_ambiguous <- function(wanted, names, name, call) {
+  twice <- unique(c(wanted[duplicated(wanted)], intersect(wanted, names[duplicated(names)])))
+  if (length(twice))
+    stop_fumi("`", name, "` must have the features of the fit in their order, since there are ",
+              "several called ", enumerate(twice), ".", class = "column", call = call)
 }
 
 stop_lacking <- function(lacking, name, call) {
@@ -117,6 +133,7 @@ stop_lacking <- function(lacking, name, call) {
 match_features <- function(object, x, call, name = "new_data") {
   if (!is.null(object$features) && !is.null(rownames(x))) {
     if (identical(rownames(x), object$features)) return(x)
+    stop_ambiguous(object$features, rownames(x), name, call)
     stop_lacking(setdiff(object$features, rownames(x)), name, call)
     return(x[object$features, , drop = FALSE])
   }

@@ -133,12 +133,19 @@ check_atoms <- function(x, n_atoms, b, call) {
 }
 
 # A matrix that has atoms as its rows, as `coef()` has them, or as its columns, turned so that they
-# are columns. Its size tells which; for a square matrix, its names do.
+# are columns. Its size tells which; for a square matrix, its names do. Features are matched by
+# their names, if it has them.
 atoms_in_columns <- function(x, d, features, name, call) {
-  if (nrow(x) != ncol(x)) return(if (nrow(x) == d) x else t(x))
+  if (!atoms_are_columns(x, d, features, name, call)) x <- t(x)
+  named <- !is.null(rownames(x)) && !anyDuplicated(features) && setequal(rownames(x), features)
+  if (named) x[features, , drop = FALSE] else x
+}
+
+atoms_are_columns <- function(x, d, features, name, call) {
+  if (nrow(x) != ncol(x)) return(nrow(x) == d)
   are_atoms <- function(names) !is.null(names) &&
     all(grepl("^(target|background|atom)[0-9]+$", names))
-  are_features <- function(names) !is.null(names) && identical(names, features)
+  are_features <- function(names) !is.null(names) && setequal(names, features)
   in_rows <- are_atoms(rownames(x)) || are_features(colnames(x))
   in_columns <- are_atoms(colnames(x)) || are_features(rownames(x))
   if (in_rows == in_columns && !identical(unname(x), t(unname(x))))
@@ -147,7 +154,7 @@ atoms_in_columns <- function(x, d, features, name, call) {
       "` must have names that tell its atoms from its features, because it is square: name its ",
       "rows target1, target2 and so on if they are atoms, and its columns if those are.",
       class = "dimension", call = call)
-  if (in_rows) t(x) else x
+  !in_rows
 }
 
 check_init_matrix <- function(x, name, nrow, ncol, call) {

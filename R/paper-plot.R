@@ -22,6 +22,9 @@
 paper_plot <- function(x, what = c("roc", "confusion", "errors", "atoms"), method = NULL,
                        setting = NULL, run = 1, unit = NULL, n = 8, ...) {
   if (is.character(x)) x <- paper_results(x)
+  if (!inherits(x, "paper_experiment"))
+    stop_fumi("`x` must be the result of `paper_experiment()` or the name of an experiment, not ",
+              describe(x), ".", class = "type")
   what <- check_choice(what, c("roc", "confusion", "errors", "atoms"), "what")
   digits <- x$name == "usps"
   if (!digits && what %in% c("confusion", "errors"))

@@ -25,7 +25,8 @@
 #'     equal labels becomes one bag, with a warning. `labels_point` is the truth. Files are written
 #'     in the first of these layouts, without the names of features; bags whose ids are not whole
 #'     numbers are numbered}
-#' } Numbers are written as text with up to 17 digits, so that they are read back exactly.
+#' } Numbers are written as text with up to 17 digits, so that they are read back exactly. Text is
+#' in UTF-8.
 #'
 #' @param file string, the name of a file, or for `"images"` of a folder.
 #' @param format string, one of the above. `NULL` (default): from the file extension.
@@ -94,6 +95,12 @@ exact_text <- function(x) {
   ifelse(as.numeric(short) == x, short, number_text("%.17g", x))
 }
 
+text_lines <- function(file, call = rlang::caller_env(2)) {
+  lines <- readLines(file, warn = FALSE, encoding = "UTF-8")
+  if (!all(validUTF8(lines))) bad_file(file, "text in UTF-8", call = call)
+  lines
+}
+
 bad_file <- function(file, ..., call = rlang::caller_env(2)) {
   stop_fumi("`file` must be ", ..., ", but ", basename(file), " is not.", class = "file",
             call = call)
@@ -102,7 +109,7 @@ bad_file <- function(file, ..., call = rlang::caller_env(2)) {
 # ---- csv ------------------------------------------------------------------------------------
 
 csv_lines <- function(x) {
-  d <- as.data.frame(x)
+  d <- check_column_names(as.data.frame(x), "x", rlang::caller_env())
   d[vapply(d, is.double, NA)] <- lapply(d[vapply(d, is.double, NA)], exact_text)
   quoted <- function(text) ifelse(grepl("[\",\n\r]|^\\s|\\s$", text),
                                   paste0("\"", gsub("\"", "\"\"", text), "\""), text)
@@ -114,8 +121,9 @@ read_bags_csv <- function(file, bag, label, positive, image_dim) {
   if (is.null(bag)) bag <- "bag"
   if (is.null(label)) label <- "label"
   d <- tryCatch(utils::read.csv(file, check.names = FALSE, colClasses = "character",
-                                na.strings = "NA", strip.white = FALSE),
+                                na.strings = "NA", strip.white = FALSE, encoding = "UTF-8"),
                 error = function(e) NULL)
+  if (!all(validUTF8(c(names(d), unlist(d))))) bad_file(file, "a table in UTF-8")
   if (is.null(d) || ncol(d) == 1) bad_file(file, "a table with commas between its columns")
   lacking <- setdiff(c(bag, label), names(d))
   if (length(lacking))
@@ -150,7 +158,7 @@ svm_lines <- function(x) {
 }
 
 read_bags_svm <- function(file, positive, image_dim, sparse, call = rlang::caller_env()) {
-  lines <- trimws(sub("#.*", "", readLines(file, warn = FALSE)))
+  lines <- trimws(sub("#.*", "", text_lines(file)))
   words <- strsplit(lines[nzchar(lines)], "[[:space:]]+")
   head <- strsplit(vapply(words, `[`, "", 1), ":", fixed = TRUE)
   pairs <- strsplit(as.character(unlist(lapply(words, `[`, -1))), ":", fixed = TRUE)
@@ -167,7 +175,7 @@ read_bags_svm <- function(file, positive, image_dim, sparse, call = rlang::calle
   if (sparse) check_package("Matrix", "for `sparse = TRUE`", call)
   else check_dense(max(index, 1), length(words), "`sparse = FALSE`", call)
   x <- if (sparse) Matrix::sparseMatrix(row, index, x = value,
-                                        dims = c(length(words), max(index, 1)))
+                                        dims = c(length(words), max(index, 1)), repr = "T")
        else replace(matrix(0, length(words), max(index, 1)), cbind(row, index), value)
   label <- utils::type.convert(vapply(head, `[`, "", 3), as.is = TRUE)
   bags(x, bag = vapply(head, `[`, "", 2), label = label, positive = positive, image_dim = image_dim)
@@ -181,6 +189,10 @@ arff_quote <- function(text) {
 }
 
 arff_lines <- function(x) {
+  text <- c(x$ids, x$features, x$classes)
+  if (any(!nzchar(text) | grepl("[\r\n]", text)))
+    stop_fumi("`x` must have ids, features and labels of one line of text for this format.",
+              class = "file", call = rlang::caller_env())
   features <- if (is.null(x$features)) paste0("f", seq_len(nrow(x$x))) else x$features
   instances <- apply(as.matrix(x), 1, function(v) paste(exact_text(v), collapse = ","))
   bag <- in_user_order(x, x$bag)
@@ -192,7 +204,7 @@ arff_lines <- function(x) {
 }
 
 read_bags_arff <- function(file, positive, image_dim) {
-  lines <- readLines(file, warn = FALSE)
+  lines <- text_lines(file)
   lines <- lines[!grepl("^\\s*(%|$)", lines)]
   start <- grep("^\\s*@data", lines, ignore.case = TRUE)
   header <- lines[seq_len(max(start[1] - 1, 0, na.rm = TRUE))]
@@ -202,7 +214,7 @@ read_bags_arff <- function(file, positive, image_dim) {
     bad_file(file, "relational ARFF: a bag id, a relational attribute, and a class")
   name <- arff_fields(sub("^\\s*@attribute\\s+", "", header[(from + 1):(to - 1)],
                           ignore.case = TRUE), "[:space:]")
-  classes <- arff_fields(sub(".*\\{(.*)\\}.*", "\\1", utils::tail(header, 1)), ",")[[1]]
+  classes <- arff_fields(sub("^[^{]*\\{(.*)\\}[^}]*$", "\\1", utils::tail(header, 1)), ",")[[1]]
   rows <- arff_fields(lines[-seq_len(start)], ",")
   if (!all(lengths(rows) == 3)) bad_file(file, "rows of `id,\"instances\",class`")
   parts <- lapply(rows, function(row) arff_instances(row[2]))

@@ -86,8 +86,11 @@ write_bags_mat <- function(x, file, call = rlang::caller_env()) {
   check_package("R.matlab", "to write a MAT-file", call)
   row <- function(v) matrix(as.double(in_user_order(x, v)), 1)
   number <- suppressWarnings(as.numeric(x$ids))
-  if (anyNA(number) || any(number != round(number))) number <- seq_along(x$ids)
-  variables <- list(X = unname(in_user_order(x, x$x)), labels_bag = row(x$label[x$bag]),
+  if (anyNA(number) || any(number != round(number)) || anyDuplicated(number))
+    number <- seq_along(x$ids)
+  columns <- in_user_order(x, x$x)
+  dimnames(columns) <- list(NULL, NULL)
+  variables <- list(X = columns, labels_bag = row(x$label[x$bag]),
                     bag_number = row(number[x$bag]))
   if (!is.null(x$truth)) variables$labels_point <- row(x$truth)
   do.call(R.matlab::writeMat, c(list(file), variables))

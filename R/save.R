@@ -162,23 +162,28 @@ encode <- function(x, path, depth, call) {
   attributes <- lapply(names(kept), function(a) list(as.raw(match(a, saved_attributes)),
                                                      inner(kept[[a]], a)))
   list(as.raw(kind - 1 + 128 * (length(kept) > 0)), to_bytes(as.double(length(x))),
-       elements(x, inner), if (length(kept)) c(list(as.raw(length(kept))), attributes))
+       elements(x, inner, call), if (length(kept)) c(list(as.raw(length(kept))), attributes))
 }
 
-elements <- function(x, inner) {
+elements <- function(x, inner, call) {
   name <- if (is.list(x)) rlang::names2(x)
   x <- unclass(x)
   switch(typeof(x),
          list = lapply(seq_along(x),
                        function(i) inner(x[[i]], if (nzchar(name[i])) name[i] else i)),
-         character = string_bytes(x),
+         character = string_bytes(x, call),
          raw = as.vector(x),
          logical = to_bytes(as.integer(x)),
          to_bytes(as.vector(x)))
 }
 
-string_bytes <- function(x) {
-  x <- enc2utf8(as.vector(x))
+string_bytes <- function(x, call) {
+  x <- as.vector(x)
+  if (!all(validEnc(x)))
+    stop_fumi("`object` must have text in a known encoding to be saved, but ",
+              encodeString(x[!validEnc(x)][1], quote = "\""), " is not valid.", class = "unsaved",
+              call = call)
+  x <- enc2utf8(x)
   size <- ifelse(is.na(x), -1L, nchar(x, "bytes"))
   list(to_bytes(as.integer(size)), charToRaw(paste(x[!is.na(x)], collapse = "")))
 }

@@ -8,8 +8,10 @@ is_sparse <- function(x) inherits(x, "dgCMatrix")
 sparse_columns <- function(x, name, call) {
   check_package("Matrix", "for a matrix of its classes", call)
   if (inherits(x, "denseMatrix")) return(as_columns(as.matrix(x), name, call, missing_ok = TRUE))
+  # Turned first: compressed columns of the given matrix would take memory for each feature.
+  x <- Matrix::t(x)
   for (class in c("dMatrix", "generalMatrix", "CsparseMatrix")) x <- methods::as(x, class)
-  x <- Matrix::drop0(Matrix::t(x))
+  x <- Matrix::drop0(x)
   dimnames(x) <- list(rownames(x), NULL)
   x
 }

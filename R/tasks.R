@@ -142,9 +142,12 @@ stop_gone <- function(task, why, call) {
 # work returns those with which they were made.
 open_work <- function(dir = NULL, parts = list(), drawn = NULL, call = rlang::caller_env()) {
   if (is.null(dir)) return(list(dir = NULL, drawn = drawn))
-  if (!rlang::is_string(dir))
+  if (!rlang::is_string(dir) || !nzchar(dir))
     stop_fumi("`dir` must be the name of a folder, not ", describe(dir), ".", call = call)
-  if (!dir.exists(dir)) dir.create(dir, recursive = TRUE)
+  if (!dir.exists(dir) && !dir.create(dir, showWarnings = FALSE, recursive = TRUE) ||
+      file.access(dir, 2) != 0)
+    stop_fumi("`dir` must be a folder that can be written to, but ", describe(dir), " is not.",
+              class = "dir", call = call)
   identity <- c(vapply(parts, fingerprint, ""),
                 version = as.character(utils::packageVersion("fumi")))
   for (file in list.files(dir, "[.]rds$", full.names = TRUE)) {
@@ -177,11 +180,18 @@ check_same_work <- function(kept, now, file, call) {
 part_words <- c(data = "other data", folds = "other folds",
                 method = "another method or other parameters")
 
-task_file <- function(task, dir) file.path(dir, paste0(gsub("[^A-Za-z0-9_.-]+", "-", task$name),
-                                                       ".rds"))
+# Names that are changed to be names of files still differ.
+task_file <- function(task, dir) {
+  name <- gsub("[^A-Za-z0-9_.-]+", "-", task$name)
+  if (name != task$name) name <- paste0(name, "-", substr(rlang::hash(enc2utf8(task$name)), 1, 8))
+  file.path(dir, paste0(name, ".rds"))
+}
 
 # The content of a file, or NULL if it is incomplete.
-read_task <- function(file) tryCatch(readRDS(file), error = function(e) NULL)
+read_task <- function(file) {
+  kept <- tryCatch(readRDS(file), error = function(e) NULL, warning = function(w) NULL)
+  if (is.null(kept) || is.list(kept)) kept else list(result = kept)
+}
 
 finished_task <- function(task, dir, call) {
   if (is.null(dir) || !file.exists(file <- task_file(task, dir))) return(NULL)
@@ -238,8 +248,8 @@ portable_function <- function(f, seen) {
                    ls(home, all.names = TRUE))
     if (length(name)) return(c(getNamespaceName(home), getNamespaceVersion(home), name[[1]]))
   }
-  names <- setdiff(free_names(body(f)), names(formals(f)))
-  list(exact_code(as.list(formals(f))), exact_code(body(f)), portable_names(names, home, seen))
+  list(exact_code(as.list(formals(f))), exact_code(body(f)),
+       portable_names(free_names(f), home, seen))
 }
 
 # The values of those of `names` that are bound in `home` or around it, up to the user's workspace.
@@ -250,12 +260,16 @@ portable_names <- function(names, home, seen) {
     here <- intersect(sort(names), ls(home, all.names = TRUE))
     at <- function(n) any(vapply(seen, identical, NA, list(home, n)))
     for (n in here) if (!at(n))
-      values[[n]] <- portable(tryCatch(get(n, home), error = function(e) NULL),
+      values[[n]] <- portable(tryCatch(value_of(n, home), error = function(e) NULL),
                               c(seen, list(list(home, n))))
     names <- setdiff(names, here)
     home <- if (identical(home, globalenv())) emptyenv() else parent.env(home)
   }
   values
+}
+
+value_of <- function(name, env) {
+  if (name == "...") eval(quote(list(...)), env) else get(name, env)
 }
 
 portable_environment <- function(env, seen) {
@@ -266,21 +280,40 @@ portable_environment <- function(env, seen) {
   portable(as.list.environment(env, all.names = TRUE, sorted = TRUE), c(seen, list(env)))
 }
 
-# Names in code that it does not assign itself; those after `$` are no variables.
-free_names <- function(code) {
-  used <- assigned <- character()
-  walk <- function(e) {
-    if (is.name(e)) used <<- c(used, as.character(e))
-    if (is.pairlist(e)) walk_all(as.list(e))
-    if (!is.call(e)) return()
+# The generics that a method of your own may have methods for.
+method_generics <- c("score_instances", "score_bags", "code_instances", "weight_instances",
+                     "probability_curves")
+
+# Names in a function that it does not surely assign before it uses them; those after `$` are no
+# variables. A string may be the class that the function gives a fit, whose methods it then uses.
+free_names <- function(f) {
+  used <- character()
+  # Returns `bound` and the names that `e` surely assigns.
+  walk <- function(e, bound) {
+    if (is.name(e)) used <<- c(used, setdiff(as.character(e), bound))
+    if (is.character(e)) used <<- c(used, paste0(method_generics, ".", e[1]))
+    if (!is.call(e)) return(bound)
     head <- if (is.name(e[[1]])) as.character(e[[1]]) else ""
-    if (head %in% c("<-", "=", "for") && is.name(e[[2]]))
-      assigned <<- c(assigned, as.character(e[[2]]))
-    if (head == "function") assigned <<- c(assigned, names(e[[2]]))
-    walk_all(if (head %in% c("$", "@", "::", ":::")) as.list(e)[1:2] else as.list(e))
+    if (head %in% c("<-", "=") && is.name(e[[2]]))
+      return(c(walk(e[[3]], bound), as.character(e[[2]])))
+    if (head %in% c("{", "("))
+      return(Reduce(function(known, part) walk(part, known), as.list(e)[-1], bound))
+    if (head == "function") walk_function(e[[2]], e[[3]], bound)
+    else if (head == "for") walk(e[[4]], c(walk(e[[3]], bound), as.character(e[[2]])))
+    else if (head == "if" && length(e) == 4)
+      return(intersect(walk(e[[3]], walk(e[[2]], bound)), walk(e[[4]], bound)))
+    else walk_all(switch(head, `$` = , `@` = e[1:2], `::` = , `:::` = list(), e), bound)
+    bound
   }
-  walk_all <- function(parts) for (part in parts[!vapply(parts, identical, NA,
-                                                         quote(expr = ))]) walk(part)
-  walk(code)
-  setdiff(used, c(assigned, ""))
+  walk_all <- function(parts, bound) {
+    for (part in Filter(function(e) !identical(e, quote(expr = )), as.list(parts)))
+      walk(part, bound)
+  }
+  walk_function <- function(formals, body, bound) {
+    bound <- c(bound, names(formals))
+    walk_all(formals, bound)
+    walk(body, bound)
+  }
+  walk_function(formals(f), body(f), character())
+  unique(used)
 }

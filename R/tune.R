@@ -140,6 +140,9 @@ check_problems <- function(x, call = rlang::caller_env()) {
   if (inherits(x, "bags")) return(list(all = check_both_labels(x, call)))
   if (is.list(x) && !is.data.frame(x) && length(x) && all(vapply(x, inherits, NA, "bags"))) {
     if (is.null(names(x))) names(x) <- seq_along(x)
+    if (anyDuplicated(names(x)))
+      stop_fumi("`x` must have a name of its own for each bags object, but ",
+                describe(names(x)[duplicated(names(x))][1]), " appears twice.", call = call)
     return(lapply(x, check_both_labels, call))
   }
   stop_fumi("`x` must be bags or a list of them, not ", describe(x), ".", call = call)
@@ -182,6 +185,12 @@ check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
     stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid),
               ".", call = call)
+  twice <- intersect(names(grid), names(fixed))
+  if (length(twice))
+    stop_fumi("`grid` must not have parameters that are given in `...` too, but it has ",
+              enumerate(twice), ".", call = call)
+  is_factor <- vapply(grid, is.factor, NA)
+  grid[is_factor] <- lapply(grid[is_factor], as.character)
   lapply(seq_len(nrow(grid)), function(i) {
     row <- lapply(grid, function(column) column[[i]])
     c(row[!vapply(row, function(v) is.atomic(v) && anyNA(v), NA)], fixed)

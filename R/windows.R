@@ -66,6 +66,7 @@ windows_to_bags <- function(x, window, step = window, label = NULL, recording = 
   if (!is.null(features) && !is.function(features))
     stop_fumi("`features` must be a function of a window or NULL, not ", describe(features), ".")
   if (is.data.frame(x)) {
+    x <- plain_frame(x)
     given <- list(recording = recording, label = label, truth = truth)
     column <- Map(function(value, name) column_name(x, value, name), given, names(given))
     recording <- column_or_value(x, column$recording, recording)

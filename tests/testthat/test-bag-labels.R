@@ -74,3 +74,10 @@ test_that("a fit needs both labels", {
   expect_error(dlfumi(x[1, , drop = FALSE], 1, 1, n_target = 1, n_background = 1),
                class = "fumi_error_label")
 })
+
+test_that("levels that no label has are no classes where two others are", {
+  three <- factor(c("no", "yes", "no", "yes"), c("no", "perhaps", "yes"))
+  b <- bags(instances(), ids, three)
+  expect_identical(b$classes, c("no", "yes"))
+  expect_identical(bags(instances(), ids, three, positive = "no")$classes, c("yes", "no"))
+})

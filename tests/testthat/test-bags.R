@@ -374,3 +374,56 @@ test_that("what a model said is no feature", {
   expect_identical(named$features, c("a", ".score"))
   expect_identical(suppressWarnings(bags(said[names(said) != "id"], ".bag", "y")), b)
 })
+
+test_that("a column that is the label or the id of its bag is named at every door", {
+  x <- cbind(instances(), id = rep(1:4, each = 3), y = per_instance)
+  number <- rep(1:4, each = 3)
+  doors <- list(function() bags(x, number, per_instance),
+                function() bags(unname(x), number, per_instance),
+                function() bags(as.data.frame(x), number, per_instance),
+                function() bags(as_matrices(x, number), per_bag),
+                function() bags(lapply(as_matrices(x, number), as.data.frame), per_bag))
+  if (requireNamespace("Matrix", quietly = TRUE))
+    doors <- c(doors, function() bags(Matrix::Matrix(x, sparse = TRUE), number, per_instance))
+  for (door in doors)
+    expect_warning(expect_warning(door(), "`bag` must not be a feature", class = "fumi_warning_copy"),
+                   "`label` must not be a feature", class = "fumi_warning_copy")
+  d <- data.frame(x)
+  expect_warning(bags(mi(per_instance, ids) ~ . - id, data = d), "column y",
+                 class = "fumi_warning_copy")
+  expect_silent(bags(mi(per_instance, ids) ~ a + y, data = d))
+  expect_silent(bags(instances(), ids, per_instance))
+})
+
+test_that("columns that share a name, or have none, are refused", {
+  d <- as_frame(instances())
+  twice <- cbind(d, a = d$b)
+  expect_error(bags(twice, "id", "y"), "several columns a[.]", class = "fumi_error_column")
+  expect_error(bags(cbind(d, id = rev(d$id)), "id", "y"), "several columns id",
+               class = "fumi_error_column")
+  names(d)[2] <- ""
+  expect_error(bags(d, "id", "y"), "column 2 has none", class = "fumi_error_column")
+})
+
+test_that("features that bags() cannot read back from a data frame are no silent loss", {
+  x <- instances()
+  colnames(x)[1] <- "bag"
+  b <- bags(x, ids, per_bag)
+  expect_error(bags(as.data.frame(b), "bag", "label"), "several columns bag",
+               class = "fumi_error_column")
+  expect_error(write_bags(b, tempfile(fileext = ".csv")), "several columns bag",
+               class = "fumi_error_column")
+})
+
+test_that("images of another size are refused, also those with as many pixels", {
+  images <- array(t(instances()), c(2, 3, 12))
+  turned <- aperm(images, c(2, 1, 3))
+  fit <- sil(images, ids, per_bag, calibrate = 0)
+  expect_error(predict(fit, turned), "2 x 3, not of 3 x 2", class = "fumi_error_dimension")
+  expect_error(predict(fit, list(turned)), "2 x 3, not of 3 x 2", class = "fumi_error_dimension")
+  expect_error(bags(list(images, turned), c(1, 0)), "2 x 3, not of 3 x 2",
+               class = "fumi_error_dimension")
+  expect_error(bags(images, ids, per_bag, image_dim = c(3, 2)), "3 x 2, not of 2 x 3",
+               class = "fumi_error_dimension")
+  expect_identical(bags(images, ids, per_bag, image_dim = c(2, 3)), bags(images, ids, per_bag))
+})

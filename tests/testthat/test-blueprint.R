@@ -204,3 +204,10 @@ test_that("numbers in a blueprint are kept to the last digit", {
   value <- c(1 / 3, pi * 1e-300, 2^53 + 2, 1e22)
   expect_identical(eval(str2lang(expression_text(as.call(list(quote(c), value))))), value)
 })
+
+test_that("names that R must quote may stand beside terms", {
+  d <- frame_of()
+  names(d)[names(d) == "a"] <- "a (m/s)"
+  expect_equal(unname(features_of(mi(y, id) ~ `a (m/s)` + log(b), d)),
+               unname(features_of(mi(y, id) ~ a + log(b))))
+})

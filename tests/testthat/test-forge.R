@@ -102,3 +102,25 @@ test_that("new data with missing values get NA, in their places, if the fit was 
     unlink(file)
   }
 })
+
+test_that("features that share a name are matched by position, or refused", {
+  x <- instances()
+  colnames(x) <- c("a", "a", "c", "d", "e", "f")
+  fit <- sil(x, ids, per_bag, calibrate = 0)
+  expected <- predict(fit, unname(x))
+  expect_identical(predict(fit, x), expected)
+  expect_identical(predict(fit, data.frame(x, check.names = FALSE)), expected)
+  expect_error(predict(fit, x[, 6:1]), "several called a", class = "fumi_error_column")
+  expect_error(predict(fit, data.frame(x[, 6:1], check.names = FALSE)), "several called a",
+               class = "fumi_error_column")
+  fit <- sil(instances(), ids, per_bag, calibrate = 0)
+  twice <- data.frame(instances(), a = 0, check.names = FALSE)
+  expect_error(predict(fit, twice), "several called a", class = "fumi_error_column")
+})
+
+test_that("a bag without instances is refused in new data, too", {
+  x <- instances()
+  fit <- sil(x, ids, per_bag, calibrate = 0)
+  expect_error(predict(fit, list(a = x[1:2, ], b = x[0, ]), level = "bag"), "new_data[[2]]",
+               fixed = TRUE, class = "fumi_error_empty")
+})

@@ -300,3 +300,13 @@ test_that("scaled columns are added, however many", {
   expect_equal(sum_columns(x, scale, which), drop(x[, which] %*% scale[which]))
   expect_equal(sum_columns(x, scale, 7), x[, 7] * scale[7])
 })
+
+test_that("features of a start are matched by name", {
+  b <- eight_bags()
+  b <- bags(`colnames<-`(as.matrix(b), paste0("f", seq_len(ncol(as.matrix(b))))),
+            as.data.frame(b)$bag, as.numeric(as.character(as.data.frame(b)$label)))
+  atoms <- coef(fit_from("paper", b))
+  turned <- atoms[, rev(colnames(atoms))]
+  expect_identical(fit_from(turned, b)$dictionary, fit_from(atoms, b)$dictionary)
+  expect_identical(sub_ace(b, turned[1, , drop = FALSE]), sub_ace(b, atoms[1, , drop = FALSE]))
+})

@@ -55,3 +55,8 @@ test_that("a stored experiment is drawn by its name", {
   expect_identical(drawn(paper_plot("olivetti_eyeglasses", "roc"))$text,
                    drawn(plot(paper_results("olivetti_eyeglasses"), "roc"))$text)
 })
+
+test_that("what is no experiment is refused", {
+  for (x in list(NULL, 1, mtcars))
+    expect_error(paper_plot(x), "paper_experiment", class = "fumi_error_type")
+})

@@ -108,3 +108,37 @@ test_that("what is no file, format or bags is refused", {
   expect_error(write_bags(odd_data$x, tempfile(fileext = ".csv")), "`x`", class = "fumi_error_type")
   expect_error(write_bags(odd_data$b, 1), "`file`", class = "fumi_error_file")
 })
+
+test_that("labels with braces and quotes survive ARFF, and what it cannot hold is refused", {
+  b <- shuffled_bags()
+  b$classes <- c("no {x", "it's } 100 %")
+  expect_identical(through(b, ".arff")$classes, b$classes)
+  b$ids[1] <- "two\nlines"
+  expect_error(through(b, ".arff"), "one line", class = "fumi_error_file")
+  b$ids[1] <- ""
+  expect_error(through(b, ".arff"), "one line", class = "fumi_error_file")
+})
+
+test_that("text that is not UTF-8 is refused", {
+  rows <- list(csv = c("bag,label,caf\xe9", "1,1,2", "2,0,3"), svm = c("0:\xe9:1 1:2", "1:b:-1 1:1"),
+               arff = c("@relation \xe9", "@data"))
+  for (format in names(rows)) {
+    file <- tempfile(fileext = paste0(".", format))
+    con <- file(file, "wb")
+    writeLines(rows[[format]], con, useBytes = TRUE)
+    close(con)
+    expect_error(read_bags(file), "UTF-8", class = "fumi_error_file")
+    unlink(file)
+  }
+})
+
+test_that("a byte order mark and text in UTF-8 are read", {
+  file <- tempfile(fileext = ".csv")
+  con <- file(file, "wb")
+  writeLines("\ufeffbag,label,caf\u00e9\n\u00fc1,1,2\n\u00fc2,0,3", con, useBytes = TRUE)
+  close(con)
+  b <- read_bags(file)
+  unlink(file)
+  expect_identical(b$ids, c("\u00fc1", "\u00fc2"))
+  expect_identical(b$features, "caf\u00e9")
+})

@@ -92,3 +92,27 @@ test_that("what is lacking or does not fit is named", {
              as.raw(1:99)), damaged)
   refused("fumi_error_file", "'-v7'", file = damaged)
 })
+
+test_that("ids that are the same number are not merged", {
+  skip_if_not_installed("R.matlab")
+  set.seed(1)
+  b <- bags(matrix(rnorm(16), 8), rep(c("1", "01", "1.0", "2"), each = 2), c(1, 0, 1, 0))
+  file <- tempfile(fileext = ".mat")
+  on.exit(unlink(file))
+  write_bags(b, file)
+  again <- read_bags(file)
+  expect_identical(again$ids, as.character(1:4))
+  expect_identical(again$label, b$label)
+})
+
+test_that("sparse bags are written without a word", {
+  skip_if_not_installed("R.matlab")
+  skip_if_not_installed("Matrix")
+  x <- Matrix::Matrix(diag(8)[, 1:3], sparse = TRUE)
+  colnames(x) <- c("a", "b", "c")
+  b <- bags(x, rep(1:4, each = 2), c(1, 0, 1, 0))
+  file <- tempfile(fileext = ".mat")
+  on.exit(unlink(file))
+  expect_silent(write_bags(b, file))
+  expect_identical(as.matrix(read_bags(file)), unname(as.matrix(b)))
+})

@@ -173,3 +173,17 @@ test_that("a session that is killed while it saves leaves a whole file", {
   skip_on_cran()
   expect_identical(killed_saves(5), 0L)
 })
+
+test_that("text that no encoding explains is refused, since it could not be read back", {
+  x <- instances()
+  colnames(x)[1] <- "caf\xe9"
+  fit <- sil(x, ids, per_bag, calibrate = 0)
+  skip_if(validEnc(colnames(x)[1]), "the session's encoding knows it")
+  expect_error(mil_save(fit, tempfile()), "encoding", class = "fumi_error_unsaved")
+  Encoding(colnames(x)) <- "latin1"
+  fit <- sil(x, ids, per_bag, calibrate = 0)
+  file <- tempfile()
+  on.exit(unlink(file))
+  mil_save(fit, file)
+  expect_identical(mil_load(file), fit)
+})

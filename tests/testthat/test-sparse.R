@@ -197,3 +197,14 @@ test_that("plots, pages and several classes take sparse features", {
   fitter = mi_ace), p$x))
   expect_equal(augment(sil(b), p$sparse)$.score, predict(sil(b), b)$.score)
 })
+
+test_that("a hundred million features take no memory for each of them", {
+  skip_if_not_installed("Matrix")
+  n <- 1e8
+  x <- Matrix::sparseMatrix(1:4, c(1, n, 2, 5), x = 1, dims = c(4, n), repr = "T")
+  b <- bags(x, 1:4, c(1, 0, 1, 0))
+  expect_lt(as.numeric(object.size(b)), 1e5)
+  before <- sum(gc(reset = TRUE)[, 2])
+  bags(x, 1:4, c(1, 0, 1, 0))
+  expect_lt(sum(gc()[, 6]) - before, 200)
+})

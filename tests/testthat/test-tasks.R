@@ -66,8 +66,8 @@ test_that("results of other tasks are refused, and a torn file is made anew", {
   run_tasks(some_tasks(), square, open_work(dir))
   other <- some_tasks()
   other[[2]]$method <- 10
-  expect_error(run_tasks(other, square, open_work(dir)), "task-2.rds was made with another method", class = "fumi_error_dir")
-  writeLines("torn", file.path(dir, "task-1.rds"))
+  expect_error(run_tasks(other, square, open_work(dir)), "task-2-.*.rds was made with another method", class = "fumi_error_dir")
+  writeLines("torn", task_file(some_tasks()[[1]], dir))
   expect_equal(run_tasks(some_tasks(), square, open_work(dir))[[1]]$value, 1)
   expect_error(open_work(1), "`dir`", class = "fumi_error_input")
 })
@@ -133,6 +133,58 @@ test_that("functions are the same by their code and what they use, and nothing e
   before <- fingerprint(e)
   e$value <- 2
   expect_false(fingerprint(e) == before)
+})
+
+test_that("a function differs by each value from outside that it may use", {
+  k <- 1
+  cases <- list(
+    default = function(b, cost = k) sil(b, cost = cost),
+    assigned_after_use = function(b) { k <- 2 * k; sil(b, cost = k) },
+    assigned_perhaps = function(b) { if (length(b) > 9) k <- 5; sil(b, cost = k) },
+    element_assigned = function(b) { k[2] <- 3; sil(b, cost = k[1]) },
+    argument_of_inner = function(b) { same <- function(k) k; sil(b, cost = same(k)) & k },
+    default_of_inner = function(b) { g <- function(cost = k) cost; sil(b, cost = g()) })
+  before <- vapply(cases, fingerprint, "")
+  k <- 2
+  expect_false(any(vapply(cases, fingerprint, "") == before))
+  own <- list(function(b) { k <- 3; k + 1 }, function(b) { if (length(b)) k <- 1 else k <- 2; k },
+              function(b) for (k in 1:3) print(k), function(k) k, function(b) b$k)
+  before <- vapply(own, fingerprint, "")
+  k <- 3
+  expect_identical(vapply(own, fingerprint, ""), before)
+})
+
+test_that("a function differs by the dots that it was made with", {
+  make <- function(...) function(b) sil(b, ...)
+  expect_identical(fingerprint(make(cost = 1)), fingerprint(make(cost = 1)))
+  expect_false(fingerprint(make(cost = 1)) == fingerprint(make(cost = 2)))
+})
+
+test_that("a method of one's own differs by how it scores", {
+  score_instances.mine <- function(object, x, ...) x[1, ]
+  mine <- function(b) new_mil_model("mine", b)
+  before <- fingerprint(mine)
+  score_instances.mine <- function(object, x, ...) x[2, ]
+  expect_false(fingerprint(mine) == before)
+})
+
+test_that("tasks whose names differ have files of their own", {
+  names <- c("a+b", "a-b", "a b", "\u03b1", "\u03b2")
+  files <- vapply(names, function(name) task_file(list(name = name), "dir"), "")
+  expect_length(unique(files), length(names))
+  expect_identical(basename(task_file(list(name = "1-all-2"), "dir")), "1-all-2.rds")
+})
+
+test_that("a folder with files of others, or that cannot be written to, is refused", {
+  dir <- tempfile()
+  dir.create(dir)
+  on.exit(unlink(dir, recursive = TRUE))
+  for (other in list(1:3, mean, mtcars)) {
+    saveRDS(other, file.path(dir, "x.rds"))
+    expect_error(open_work(dir), "x.rds was made with", class = "fumi_error_dir")
+  }
+  expect_error(open_work(file.path(dir, "x.rds")), "written to", class = "fumi_error_dir")
+  expect_error(open_work(""), "name of a folder", class = "fumi_error_input")
 })
 
 test_that("a fingerprint is that of another session", {

@@ -274,3 +274,18 @@ test_that("a search prints in 80 columns, as a table or in words", {
   tuned$results <- wide
   expect_lines(tuned, "sign = -1, normalize = unit,")
 })
+
+test_that("a grid of expand.grid() has text, not factors", {
+  b <- easy_bags()
+  text <- data.frame(kernel = c("rbf", "linear"))
+  of_factors <- expand.grid(kernel = c("rbf", "linear"), stringsAsFactors = TRUE)
+  expect_identical(check_grid(of_factors, list()), check_grid(text, list()))
+  expect_error(mil_tune(b, sil, data.frame(cost = 1), cost = 2), "`grid` .* cost",
+               class = "fumi_error_input")
+})
+
+test_that("bags objects with one name are refused", {
+  b <- easy_bags()
+  expect_error(mil_tune(list(a = b, a = b[1:6]), sil, data.frame(cost = 1)), "appears twice",
+               class = "fumi_error_input")
+})
