@@ -9,12 +9,14 @@
 #' For bags, the variance is that of DeLong et al. (1988). For instances, whole bags are drawn with
 #' replacement `n_boot` times, separately for bags with and without a positive instance, and the
 #' variance is that of the AUCs of the draws; [set.seed()] makes it reproducible. Each draw takes
-#' one bag fewer than there are (Rao and Wu 1988), and the interval uses Student's t with two
-#' degrees of freedom fewer than there are bags: with few bags it would be too short otherwise. The
-#' interval is symmetric on the probit scale, where the AUC of normal scores is the distance between
-#' their means, and stays between 0 and 1. If all pairs are in order, or none is, this variance is
-#' 0; the inner end of the interval is then \eqn{(\alpha / 2)^{1/m}} (or one minus that), where m is
-#' a number of mutually independent pairs.
+#' one bag fewer than there are (Rao and Wu 1988). The variance is the sum of a part from the bags
+#' with a positive and a part from the others, and the interval uses Student's t with
+#' Satterthwaite's degrees of freedom of such a sum: where one kind of bags is rare, the interval
+#' would be too short otherwise. A single bag does not tell how such bags vary; its part of the
+#' variance is then the largest possible one. The interval is symmetric on the probit scale, where
+#' the AUC of normal scores is the distance between their means, and stays between 0 and 1. If all
+#' pairs are in order, or none is, this variance is 0; the inner end of the interval is then
+#' \eqn{(\alpha / 2)^{1/m}} (or one minus that), where m is a number of mutually independent pairs.
 #'
 #' The interval is for one fit on bags that it has not seen. It does not say how much the AUC would
 #' vary with other training bags: for that, see [mil_benchmark()].
@@ -87,20 +89,20 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
   truth <- roc$original.response == roc$levels[2]
   auc <- mean(placements(score, truth))
   if (is.null(bag)) {
-    variance <- delong_variance(score, truth)
+    parts <- variance_parts(score, truth, seq_along(score))
+    variance <- sum(parts$variance)
     pairs <- min(sum(truth), sum(!truth))
-    df <- Inf
   } else {
     if (length(bag) != length(score) || anyNA(bag))
       stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ",
                 describe(bag), ".", call = call)
     bag <- match(bag, unique(bag))
-    variance <- bootstrap_variance(score, truth, bag,
-                                   check_count(n_boot, "n_boot", min = 2, call = call))
+    parts <- variance_parts(score, truth, bag)
+    n_boot <- check_count(n_boot, "n_boot", min = 2, call = call)
+    variance <- bootstrap_variance(score, truth, bag, n_boot) + sum(parts$variance[parts$bound])
     pairs <- min(length(unique(bag[truth])), length(unique(bag[!truth])), max(1, max(bag) %/% 2))
-    df <- max(1, max(bag) - 2)
   }
-  interval <- probit_interval(auc, variance, conf, pairs, df)
+  interval <- probit_interval(auc, variance, conf, pairs, parts$df)
   data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf,
              positive = sum(truth), negative = sum(!truth))
 }
@@ -110,10 +112,23 @@ placements <- function(score, truth) {
   (rank(score)[truth] - rank(score[truth])) / sum(!truth)
 }
 
-delong_variance <- function(score, truth) {
-  of <- function(truth, score) if (sum(truth) < 2) 0
-                               else stats::var(placements(score, truth)) / sum(truth)
-  of(truth, score) + of(!truth, -score)
+# The variances of the AUC that come from the bags with a positive and from those without, by
+# Obuchowski (1997), which for bags of a single score is DeLong's: from the sum of the placements
+# of each bag, less their mean. One bag says nothing of its kind; its placements are between 0 and
+# 1, which bounds their variance. `df`: Satterthwaite's degrees of freedom of the sum.
+variance_parts <- function(score, truth, bag) {
+  placement <- numeric(length(score))
+  placement[truth] <- placements(score, truth)
+  placement[!truth] <- placements(-score, !truth)
+  auc <- mean(placement[truth])
+  share <- ifelse(truth, 1 / sum(truth), 1 / sum(!truth))
+  sums <- rowsum((placement - auc) * share, bag)[, 1]
+  of_kind <- split(sums, seq_along(sums) %in% bag[truth])
+  n <- lengths(of_kind)
+  variance <- ifelse(n > 1, n * vapply(of_kind, stats::var, 0), auc * (1 - auc))
+  weight <- ifelse(n > 1, variance^2 / (n - 1), 0)
+  list(variance = variance, bound = n == 1,
+       df = if (sum(weight) > 0) sum(variance)^2 / sum(weight) else Inf)
 }
 
 # The variance of the AUC over draws of whole bags, drawn separately from those with a positive and

@@ -39,10 +39,31 @@ test_that("a bootstrap of few bags is not too short", {
   set.seed(8)
   truth <- rep(c(TRUE, FALSE), c(6, 7))
   score <- c(1, 3, 5, 8, 9, 13, 2, 4, 6, 7, 10, 11, 12)
-  ratio <- bootstrap_variance(score, truth, 1:13, 4000) / delong_variance(score, truth)
+  ratio <- bootstrap_variance(score, truth, 1:13, 4000) / mil_auc(score, truth)$se^2
   expect_lt(abs(ratio - 1), .1)
   a <- mil_auc(score, truth, bag = 1:13, n_boot = 50)
-  expect_equal(qnorm(a$high) - qnorm(a$auc), qt(.975, 11) * a$se / dnorm(qnorm(a$auc)))
+  df <- variance_parts(score, truth, 1:13)$df
+  expect_true(df > 5 && df <= 11)
+  expect_equal(qnorm(a$high) - qnorm(a$auc), qt(.975, df) * a$se / dnorm(qnorm(a$auc)))
+})
+
+test_that("a rare kind of bags makes intervals wide", {
+  set.seed(9)
+  covers <- function(m, n, shift) mean(replicate(400, {
+    a <- mil_auc(rnorm(m + n, rep(c(shift, 0), c(m, n))), rep(1:0, c(m, n)))
+    true <- pnorm(shift / sqrt(2))
+    a$low <= true && true <= a$high
+  }))
+  expect_gt(covers(1, 30, 1), .95)
+  expect_gt(covers(3, 30, 0), .89)
+  expect_gt(covers(5, 100, 0), .91)
+  for (truth in list(c(TRUE, FALSE, FALSE, FALSE), c(FALSE, TRUE, TRUE, TRUE))) {
+    alone <- mil_auc(c(3, 1, 2, 4), truth)
+    expect_gt(alone$high - alone$low, .9)
+    expect_gt(mil_auc(c(3, 1, 2, 4), truth, bag = 1:4)$se, .9 * alone$se)
+  }
+  every <- mil_auc(c(1, 3, 2, 4, 1, 2), c(0, 1, 0, 1, 1, 0), bag = c(1, 1, 2, 2, 3, 3))
+  expect_true(every$low < every$auc && every$auc < every$high)
 })
 
 test_that("instances that are copies of each other within bags add nothing", {
