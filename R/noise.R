@@ -111,7 +111,8 @@ fit_background_noise <- function(b, spec, init, progress, call) {
   fit
 }
 
-# A start in the user's units: atoms, a fit, or a function of bags in these units.
+# A start in the user's units: atoms, a fit, or a function of bags in these units. Codes are those
+# of atoms of norm 1 in the transformed space, as a fit has them.
 init_in_noise_space <- function(init, noise, b, call) {
   if (inherits(init, "dlfumi")) init <- list(dictionary = init$dictionary)
   if (is.function(init)) return(function(some, ...) {
@@ -122,8 +123,8 @@ init_in_noise_space <- function(init, noise, b, call) {
   atoms <- if (is.list(init)) init$dictionary
   d <- length(noise$mean)
   if (is.matrix(atoms) && is.numeric(atoms) && d %in% dim(atoms))
-    init$dictionary <- noise_filter(noise, atoms_in_columns(atoms, d, b$features,
-                                                            "init$dictionary", call))
+    init$dictionary <- unit_columns(noise_filter(
+      noise, atoms_in_columns(atoms, d, b$features, "init$dictionary", call)))
   init
 }
 

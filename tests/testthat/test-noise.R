@@ -208,6 +208,9 @@ test_that("a start may be atoms in rows or columns, or a function of bags in the
   expect_equal(fitted(b, list(dictionary = atoms))$dictionary, expected)
   own <- function(some, n_target, n_background) as.matrix(some)[c(1, 80, 90, 100), ]
   expect_equal(fitted(b, own)$dictionary, expected)
+  fit <- fitted(b, own)
+  again <- fitted(b, list(dictionary = coef(fit), codes = fit$codes))
+  expect_lte(again$objective$objective[1], fit$objective$objective[3])
   parts <- bag_shards(b, n = 3)
   expect_equal(dlfumi(parts, noise = "background", n_target = 1, n_background = 3, n_start = 1,
                       max_iter = 3, init = own, calibrate = 0)$dictionary, expected,
