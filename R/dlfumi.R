@@ -150,7 +150,7 @@
 #' @param bag_weights `NULL` (default: 1 for each bag), or positive numbers, one per bag, in the
 #'   order in which the bags first appear, or named by their ids. The weights \eqn{w_i} of a bag's
 #'   instances are multiplied by it, so a bag of weight 2 counts twice. Names of bags that are not
-#'   in the data are ignored. The start does not use the weights.
+#'   in the data are ignored. The start and the covariance of the noise do not use the weights.
 #' @param instance_prior `NULL` (default: nothing is known), or one number between 0 and 1 per
 #'   instance, in the order given: the prior probability that it is a target. `NA` or 0.5: nothing
 #'   is known; 0: no target, \eqn{p_i = 0}; 1: a target, \eqn{p_i = 1}. It must be 0 or `NA` in

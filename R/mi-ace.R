@@ -260,7 +260,10 @@ mi_ace_select <- function(targets, problem, alpha = 0) {
   value <- matrix(value, ncol = ncol(targets))
   alike <- crossprod(targets)
   diag(alike) <- 0
-  list(selected = do.call(cbind, best), winner = max.col(value, "first"),
+  # Starts from the same bag are equal on it, but for rounding.
+  largest <- row_max(value)
+  list(selected = do.call(cbind, best),
+       winner = max.col(value >= largest - 1e-12 * abs(largest), "first"),
        objective = drop(problem$share %*% value - problem$negative %*% targets) -
          alpha * rowSums(alike) / max(1, ncol(targets) - 1))
 }

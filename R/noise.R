@@ -17,7 +17,7 @@ well_covered <- 5
 noise_folds <- 5
 
 # list(noise, data): the transform for new data, and the training data (bags or shards) in its
-# space.
+# space; for shards also the `file` that they need while they are used.
 fit_noise <- function(b, spec, call) {
   check_noise_negatives(b, call)
   fold <- negative_folds(b)
@@ -25,6 +25,9 @@ fit_noise <- function(b, spec, call) {
   sums <- if (in_parts) shards_noise_sums(b, fold, spec$normalize, call)
           else noise_sums(b, fold, spec$normalize)
   noise <- new_noise(sums, spec)
+  if (!length(noise$gain))
+    stop_fumi("`noise` must be \"white\" when the instances of negative bags do not vary, not ",
+              "\"background\".", class = "scale", call = call)
   k <- seq_along(sums)
   folds <- if (length(k) > 1) lapply(k, function(j) new_noise(sums[-j], spec, noise$shrinkage))
            else list(noise)
@@ -35,21 +38,25 @@ fit_noise <- function(b, spec, call) {
   list(noise = noise, data = data)
 }
 
+fewest_negatives <- 3
+
 check_noise_negatives <- function(b, call) {
   n <- length(b$bag) - b$n_positive
-  if (n < 3)
+  if (n < fewest_negatives)
     stop_fumi("`noise` must be \"white\" when there are fewer than three instances in negative ",
               "bags, not \"background\".",
               call = call)
 }
 
 # The fold of each bag, 0 for positive ones. Negative bags take turns; all are in fold 1 when there
-# are enough instances, or a single negative bag.
+# are enough instances, a single negative bag, or a fold outside of which hardly any is left.
 negative_folds <- function(b) {
-  n <- length(b$bag) - b$n_positive
-  k <- if (n >= well_covered * nrow(b$x)) 1 else min(noise_folds, sum(!b$label))
+  size <- tabulate(b$bag, length(b$ids))[!b$label]
+  k <- if (sum(size) >= well_covered * nrow(b$x)) 1 else min(noise_folds, length(size))
+  turn <- rep_len(seq_len(k), length(size))
+  if (sum(size) - max(rowsum(size, turn)) < fewest_negatives) turn[] <- 1
   fold <- integer(length(b$ids))
-  fold[!b$label] <- rep_len(seq_len(k), sum(!b$label))
+  fold[!b$label] <- turn
   fold
 }
 
@@ -83,9 +90,11 @@ check_noise <- function(noise, ridge, normalize_after, nonneg, given, call = rla
 # `noise$dictionary` as it was fitted and as instances are coded on it.
 fit_background_noise <- function(b, spec, init, progress, call) {
   found <- fit_noise(b, spec, call)
+  on.exit(unlink(as.character(found$file)))
   inner <- spec
   inner[c("noise", "normalize", "keep_background")] <- list("white", spec$normalize_after, FALSE)
-  fit <- fit_white_noise(found$data, inner, init_in_noise_space(init, found$noise), progress, call)
+  init <- init_in_noise_space(init, found$noise, b, call)
+  fit <- fit_white_noise(found$data, inner, init, progress, call)
   noise <- found$noise
   noise$dictionary <- fit$dictionary
   noise$normalize_after <- spec$normalize_after
@@ -102,13 +111,20 @@ fit_background_noise <- function(b, spec, init, progress, call) {
   fit
 }
 
-# A start in the user's units, or a fit, whose atoms are.
-init_in_noise_space <- function(init, noise) {
+# A start in the user's units: atoms, a fit, or a function of bags in these units. Codes are those
+# of atoms of norm 1 in the transformed space, as a fit has them.
+init_in_noise_space <- function(init, noise, b, call) {
   if (inherits(init, "dlfumi")) init <- list(dictionary = init$dictionary)
-  if (is.function(init)) return(function(...) init_in_noise_space(init(...), noise))
+  if (is.function(init)) return(function(some, ...) {
+    some <- if (inherits(b, "bag_shards")) sample_shards(b, call) else b
+    init_in_noise_space(init(some, ...), noise, b, call)
+  })
   if (is.matrix(init)) init <- list(dictionary = init)
-  if (is.list(init) && is.numeric(init$dictionary) && NROW(init$dictionary) == length(noise$mean))
-    init <- list(dictionary = noise_filter(noise, init$dictionary))
+  atoms <- if (is.list(init)) init$dictionary
+  d <- length(noise$mean)
+  if (is.matrix(atoms) && is.numeric(atoms) && d %in% dim(atoms))
+    init$dictionary <- unit_columns(noise_filter(
+      noise, atoms_in_columns(atoms, d, b$features, "init$dictionary", call)))
   init
 }
 
@@ -154,7 +170,7 @@ normalised_columns <- function(b, normalize) {
 }
 
 products_about <- function(x, about) {
-  z <- x - about
+  z <- centre(x, about)
   list(n = ncol(x), about = about, sum = rowSums(z), products = tcrossprod(z),
        fourth = sum(colSums(z^2)^2))
 }
@@ -165,7 +181,7 @@ noise_axes <- function(sums) {
   if (!is.null(sums[[1]]$x)) {
     x <- do.call(cbind, lapply(sums, `[[`, "x"))
     mean <- rowMeans(x)
-    z <- x - mean
+    z <- centre(x, mean)
     return(c(list(mean = mean, n = ncol(x), fourth = sum(colSums(z^2)^2)), principal_axes(z)))
   }
   total <- function(what) Reduce(`+`, lapply(sums, `[[`, what))
@@ -310,7 +326,7 @@ shards_in_noise_space <- function(b, noise, folds, fold, call) {
   noise$scale <- sqrt(energy[["energy"]] / energy[["n"]])
   folds <- lapply(folds, function(f) { f$scale <- noise$scale; f })
   write()
-  list(noise = noise, data = new_shards(load, b$dir, call))
+  list(noise = noise, data = new_shards(load, b$dir, call), file = file)
 }
 
 noise_loader <- function(load, file) {

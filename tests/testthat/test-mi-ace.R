@@ -294,3 +294,9 @@ test_that("signatures are drawn, and instances are not explained by them", {
   expect_error(mil_explain(fit, made$b), class = "fumi_error_no_meaning")
   expect_error(ace(made$b, fit), "sub_ace", class = "fumi_error_dimension")
 })
+
+test_that("of signatures that are equal on a bag but for rounding the first wins it", {
+  problem <- list(positive = diag(2), bag = 1:2, share = c(.5, .5), negative = c(0, 0))
+  targets <- cbind(c(1 - 1e-15, 0), c(1, .1))
+  expect_identical(mi_ace_select(targets, problem)$winner, 1:2)
+})

@@ -197,6 +197,49 @@ test_that("a start is in the units of the data", {
   expect_gt(min(abs(colSums(warm$noise$dictionary * fit$noise$dictionary))), 0.99)
 })
 
+test_that("a start may be atoms in rows or columns, or a function of bags in the units of the data", {
+  b <- scene(1)
+  fitted <- function(x, init, ...) dlfumi(x, noise = "background", n_target = 1, n_background = 3,
+                                          n_start = 1, combine = "best", max_iter = 3,
+                                          init = init, calibrate = 0, ...)
+  atoms <- as.matrix(b)[c(1, 80, 90, 100), ]
+  expected <- fitted(b, list(dictionary = t(atoms)))$dictionary
+  expect_equal(fitted(b, atoms)$dictionary, expected)
+  expect_equal(fitted(b, list(dictionary = atoms))$dictionary, expected)
+  own <- function(some, n_target, n_background) as.matrix(some)[c(1, 80, 90, 100), ]
+  expect_equal(fitted(b, own)$dictionary, expected)
+  fit <- fitted(b, own)
+  again <- fitted(b, list(dictionary = coef(fit), codes = fit$codes))
+  expect_lte(again$objective$objective[1], fit$objective$objective[3])
+  parts <- bag_shards(b, n = 3)
+  expect_equal(dlfumi(parts, noise = "background", n_target = 1, n_background = 3, n_start = 1,
+                      max_iter = 3, init = own, calibrate = 0)$dictionary, expected,
+               tolerance = 1e-6)
+})
+
+test_that("negatives of a few bags of very different sizes, or all alike, give a fit or say why not", {
+  set.seed(1)
+  negative <- matrix(rnorm(51 * 30), 51)
+  fitted <- function(negative, bag) dlfumi(
+    rbind(matrix(rnorm(12 * 30), 12) + 1, negative), c(rep(1:4, 3), 10 + bag),
+    rep(1:0, c(12, nrow(negative))), noise = "background", n_target = 1, n_background = 1,
+    n_start = 1, calibrate = 0)
+  for (n in c(4, 51)) {
+    fit <- suppressWarnings(fitted(negative[seq_len(n), ], rep(1:2, c(n - 1, 1))))
+    expect_true(all(is.finite(fit$dictionary)))
+  }
+  for (value in c(0.1, 1 / 3))
+    expect_error(fitted(matrix(value, 7, 30), 1:7), "do not vary", class = "fumi_error_scale")
+})
+
+test_that("a fit to bags in parts leaves no file behind", {
+  parts <- bag_shards(scene(1), n = 2)
+  before <- list.files(parts$dir)
+  dlfumi(parts, noise = "background", n_target = 1, n_background = 2, n_start = 1, max_iter = 2,
+         calibrate = 0)
+  expect_identical(list.files(parts$dir), before)
+})
+
 test_that("arguments that make no sense together are refused", {
   b <- scene(1)
   expect_error(dlfumi(b, ridge = 0.1), "`ridge` must not be given", class = "fumi_error")
