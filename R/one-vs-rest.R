@@ -75,7 +75,7 @@ fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
 check_fitter <- function(fitter, env, call = rlang::caller_env()) {
   f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
   if (is.function(f)) return(f)
-  stop_fumi("`fitter` must be a function that fits a model, not ", describe(fitter), ".",
+  stop_fumi("`fitter` must be a function that fits a model, or the name of one, not ", describe(fitter), ".",
             call = call)
 }
 
@@ -177,3 +177,6 @@ print.mil_one_vs_rest <- function(x, ...) {
       enumerate(names(x$fits), 12), if (x$scaled) "; scores on one scale", "\n", sep = "")
   invisible(x)
 }
+
+#' @export
+summary.mil_one_vs_rest <- function(object, ...) object

@@ -270,6 +270,7 @@ print.summary.mil_model <- function(x, digits = 3, ...) {
   }
   table_of(paste0("Atoms (share of instances using it, share of the codes' energy",
                   if (!is.null(x$atoms$unused)) ", times unused", ")"), x$atoms)
+  if (!is.null(x$features)) x$features$value <- significant(x$features$value, digits)
   table_of("Features with the largest values", x$features)
   invisible(x)
 }

@@ -182,6 +182,10 @@ check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
     stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid),
               ".", call = call)
+  both <- intersect(names(grid), names(fixed))
+  if (length(both))
+    stop_fumi("`", both[1], "` must be given as a column of `grid` or as an argument, not both.",
+              call = call)
   lapply(seq_len(nrow(grid)), function(i) {
     row <- lapply(grid, function(column) column[[i]])
     c(row[!vapply(row, function(v) is.atomic(v) && anyNA(v), NA)], fixed)
@@ -366,8 +370,9 @@ standard_error <- function(x) stats::sd(x) / sqrt(length(x))
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
   n_folds <- nrow(x$folds) / nrow(x$results)
+  n_sets <- length(unique(x$folds$bags))
   cat(pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
-      ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
+      if (n_sets > 1) paste(" of", n_sets, "sets of bags"), ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
       if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
@@ -383,6 +388,9 @@ print.mil_tune <- function(x, digits = 3, ...) {
     cat("<- the first that is not worse than the best by more than one standard error\n")
   invisible(x)
 }
+
+#' @export
+summary.mil_tune <- function(object, ...) object
 
 # A table if it fits the width; otherwise one entry per configuration.
 print_configurations <- function(grid, measured) {

@@ -274,3 +274,9 @@ test_that("a search prints in 80 columns, as a table or in words", {
   tuned$results <- wide
   expect_lines(tuned, "sign = -1, normalize = unit,")
 })
+
+test_that("the folds of several sets of bags are told apart from those of one", {
+  b <- sim_bags(n_bags = 8, bag_size = 2, n_features = 4)
+  tuned <- mil_tune(list(one = b, two = b), sil, data.frame(cost = 1), folds = 2, refit = FALSE)
+  expect_output(print(tuned), "1 configuration, 4 folds of 2 sets of bags", fixed = TRUE)
+})
