@@ -176,7 +176,7 @@ rebuilds <- function(object) {
 #' @rdname mil_model-methods
 #' @export
 coef.mil_model <- function(object, ...) {
-  stop_fumi("`object` must have learnt atoms or weights for `coef()`, but a model of class ",
+  stop_fumi("`object` must have learned atoms or weights for `coef()`, but a model of class ",
             class(object)[1], " has none.", class = "no_meaning")
 }
 

@@ -1,5 +1,8 @@
 #' One-vs-rest classification
 #'
+#' Fits one model per class, in which the bags of that class are positive and all others negative.
+#' `predict()` gives an instance or bag the class whose model has the highest score.
+#'
 #' @param x a named list of [bags()], one per class, in which that class is the positive one; or
 #'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: a bag is
 #'   then positive for its own class and negative for the others; or a formula

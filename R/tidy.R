@@ -14,7 +14,7 @@ generics::augment
 
 #' Models as tables
 #'
-#' `tidy()` returns what a model has learnt as a long table, `glance()` a one-row summary of the
+#' `tidy()` returns what a model has learned as a long table, `glance()` a one-row summary of the
 #' model, and `augment()` the instances with their predictions.
 #'
 #' There is no `logLik()`, because the objectives of these methods are not likelihoods.

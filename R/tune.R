@@ -1,8 +1,9 @@
 #' Choose parameters by cross-validation over whole bags
 #'
 #' `mil_tune()` fits a method with every configuration of a grid to all folds of bags but one,
-#' scores the bags that were left out, and chooses the configuration with the best mean over folds.
-#' `mil_cv()` does this for a single configuration.
+#' scores the bags that were left out, and chooses the configuration with the best mean over folds,
+#' or an earlier one that is as good up to chance (`rule`). `mil_cv()` measures a single
+#' configuration in the same way.
 #'
 #' @section Levels:
 #' `"bag"` compares the scores of held-out bags. `"instance"` compares the scores of instances with
@@ -34,7 +35,8 @@
 #' @param grid a data frame with one configuration per row and one parameter per column; `NA` means
 #'   the method's default. Default: the configurations of [suggest_grid()], at most twelve.
 #'   Parameters given in `...` are not varied.
-#' @param ... further parameters of the method, the same for all configurations.
+#' @param ... further parameters of the method, the same for all configurations; they must not be
+#'   columns of `grid`.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
 #'   of each bag. For a list of bags, it may also be a list of such vectors.
 #' @param group `NULL` (default: none), or one value per bag, such as its person or scene, to keep
@@ -385,7 +387,7 @@ print.mil_tune <- function(x, digits = 3, ...) {
   measured$` ` <- ifelse(seq_len(nrow(grid)) == x$best, "<-", "")
   print_configurations(grid[!same], measured)
   if (x$best != which.max(x$results$mean))
-    cat("<- the first that is not worse than the best by more than one standard error\n")
+    cat("<- the first whose difference from the best is within one standard error\n")
   invisible(x)
 }
 
