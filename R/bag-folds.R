@@ -1,5 +1,7 @@
 #' Folds of whole bags
 #'
+#' Draws the folds of a cross-validation: every bag, with all its instances, is in one fold.
+#'
 #' @param x [bags()].
 #' @param k whole number >= 2, default 3: number of folds.
 #' @param group `NULL` (default: none), or one value per bag, in the order of the bags or named by

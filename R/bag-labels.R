@@ -31,7 +31,7 @@ parse_label <- function(label, positive, name, call) {
     stop_fumi("`", name, "` must be a vector of labels, not ", describe(label), ".", call = call)
   if (anyNA(label))
     stop_fumi("`", name, "` must have no missing values, but it has ", sum(is.na(label)),
-              ", the first is label ", which(is.na(label))[1], ".", class = "nonfinite",
+              ", the first at position ", which(is.na(label))[1], ".", class = "nonfinite",
               call = call)
   classes <- label_classes(label, positive, name, call)
   list(is_positive = value_names(label) == classes[2], classes = classes)

@@ -253,9 +253,18 @@ formula_parts <- function(x, data = NULL, truth = NULL, na.action = stats::na.fa
 #' @rdname bags
 #' @export
 bags.bags <- function(x, ...) {
-  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim", "axis",
-                                     "na.action"))
+  check_made(...)
   x
+}
+
+# Bags have everything that `bags()` asks for, so all arguments are refused.
+check_made <- function(..., call = rlang::caller_env()) {
+  known <- c("bag", "label", "positive", "truth", "image_dim", "axis", "na.action")
+  again <- intersect(...names(), known)
+  if (length(again))
+    stop_fumi("`", again[1], "` must not be given for bags, which have been made already.",
+              class = "argument", call = call)
+  check_dots_empty(..., known = known, call = call)
 }
 
 # The features of a data frame as columns, by its own blueprint or by that of `like`.

@@ -317,6 +317,9 @@ print.mil_benchmark <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
+#' @export
+summary.mil_benchmark <- function(object, ...) object
+
 #' @rdname mil_benchmark
 #' @export
 plot.mil_benchmark <- function(x, ...) {

@@ -9,8 +9,8 @@
 #' * there are fewer than five bags of a label;
 #' * classes and probabilities come from the fit's own scores of its training bags, or from fits to
 #'   parts of the bags that differ much from it, see [mil_calibrate()];
-#' * it was interrupted, or ended at `max_iter` (for [dlfumi()]: while its objective still changed
-#'   by more than 0.1 % in ten iterations);
+#' * it was interrupted, or ended at `max_iter` (for [dlfumi()], [dmil()], [mi_he()] and
+#'   [e_fumi()]: while its objective still changed by more than 0.1 % in ten iterations);
 #' * with `bags`: its scores hardly separate them (AUC below 0.6); the scores of negative bags grow
 #'   with their size (rank correlation above 0.5, p-value below 0.01); positive bags are larger (the
 #'   size alone separates the labels with an AUC above 0.9); nearly all instances have the same
@@ -70,8 +70,16 @@ print.fit_check <- function(x, ...) {
   if (!nrow(x)) cat("Nothing wrong was found.\n")
   else cat(pluralize("{nrow(x)} problem{?s} found"), "\n", sep = "")
   for (i in seq_len(nrow(x)))
-    cat(strwrap(paste0(i, ". ", x$finding[i], " Try ", x$advice[i], "."), exdent = 3), sep = "\n")
+    cat(wrap_around_code(paste0(i, ". ", x$finding[i], " Try ", x$advice[i], "."), exdent = 3),
+        sep = "\n")
   invisible(x)
+}
+
+# strwrap() that does not break `code`.
+wrap_around_code <- function(text, ...) {
+  code <- gregexpr("`[^`]*`", text)
+  regmatches(text, code) <- lapply(regmatches(text, code), chartr, old = " ", new = "\001")
+  chartr("\001", " ", strwrap(text, ...))
 }
 
 # The line in `print()` of a fit that names its problems. How the fit ended and how it was
@@ -100,13 +108,14 @@ few_bags <- function(fit) {
 
 unsettled <- function(fit) {
   at_end <- identical(fit$stop_reason, "max_iter")
-  moving <- at_end && (fit$method != "dlfumi" ||
+  by_objective <- fit$method %in% c("dlfumi", "dmil", "mi_he", "e_fumi")
+  moving <- at_end && (!by_objective ||
                          isTRUE(!is_online(fit$spec$control) && still_moves(fit) > 0.001))
   c(problem(identical(fit$stop_reason, "interrupt"), "interrupted", "The fit was interrupted.",
             "the same call again"),
     problem(moving, "not settled",
             c("The fit ended at `max_iter` before it settled",
-              if (fit$method == "dlfumi") c(": ", moves_words(fit)), "."),
+              if (by_objective) c(": ", moves_words(fit)), "."),
             c("a larger `max_iter`",
               if (identical(fit$variant, "paper")) ", or `variant = \"exact\"`")))
 }

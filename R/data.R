@@ -116,6 +116,9 @@ print.mil_images <- function(x, ...) {
   invisible(x)
 }
 
+#' @export
+summary.mil_images <- function(object, ...) object
+
 # The numbers of the chosen ones among `n` images.
 check_which <- function(which, n, call = rlang::caller_env()) {
   if (is.null(which)) return(seq_len(n))

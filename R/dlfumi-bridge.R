@@ -117,15 +117,17 @@ warn_max_iter <- function(fit, control, call) {
               ".", class = "max_iter", call = call, once = "fumi_max_iter")
 }
 
-# The relative change of the objective over the last ten iterations; NA after a single one.
+# The relative change of the objective over the last ten iterations, or of the lowest one for methods
+# that keep it; NA after a single iteration.
 still_moves <- function(fit) {
   path <- fit$objective$objective
+  if (isTRUE(fit$method %in% c("dmil", "mi_he"))) path <- cummin(path)
   n <- length(path)
   if (n < 2) NA_real_ else abs(path[n] - path[max(1, n - 10)]) / abs(path[n])
 }
 
 moves_words <- function(fit) {
-  over <- min(10, fit$n_iter - 1)
+  over <- min(10, nrow(fit$objective) - 1)
   paste0("the objective still changed by ", signif(100 * still_moves(fit), 2), " % over the last ",
          if (over == 1) "iteration" else paste(over, "iterations"))
 }

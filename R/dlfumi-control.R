@@ -1,5 +1,8 @@
 #' Options of a DL-FUMI fit
 #'
+#' Which of three variants of the algorithm [dlfumi()] uses, when it stops, and how it uses the
+#' computer. The options may also be given to [dlfumi()] directly.
+#'
 #' @param variant `"paper"` (default): Algorithm 1 as printed. `"matlab"`: the order and details of
 #'   the authors' released code. `"exact"`: each code is the exact minimiser of its part of the
 #'   objective. In the first two, codes are thresholded by `lambda` itself after each gradient

@@ -23,9 +23,10 @@
 #' recognised by the *direction* of an instance, not by its position. This suits spectra, images,
 #' spectrograms and counts: many features of one kind, on one scale, where 0 means "nothing there".
 #' It does not suit a table of unlike measurements, in which one large unit dominates the others, 0
-#' has no meaning, and a target is a region rather than a direction. With `lambda = 0.001` its AUC
-#' for held-out bags of MUSK1 (molecules described by 166 distances; ten folds of bags, repeated
-#' five times) is 0.73, against 0.91 for [mi_svm()]. For such data prefer [mi_svm()] or [miles()].
+#' has no meaning, and a target is a region rather than a direction. On scaled features of
+#' MUSK1 (molecules described by 166 distances), its AUC for held-out bags is 0.66, against 0.92 for
+#' [mi_svm()] (both with their defaults, see `vignette("benchmarks")`). For such data prefer
+#' [mi_svm()] or [miles()].
 #' To try `dlfumi()` on them, scale every feature to mean 0 and variance 1 on the training data,
 #' and apply the same scaling to new data:
 #'

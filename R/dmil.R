@@ -44,7 +44,7 @@
 #'
 #' @section What comes from the papers:
 #' The abstracts of the papers, and their description in Jiao and Zare (2016), say the following: a
-#' dictionary for each class is learnt by maximising a noisy-or, so that negative instances are
+#' dictionary for each class is learned by maximising a noisy-or, so that negative instances are
 #' represented badly; the second paper adds a generalised mean and dictionaries in feature space;
 #' with one instance per bag this is discriminative dictionary learning. The full texts were not
 #' available, and the form of \eqn{p} (\eqn{\beta = 1}) and of \eqn{J} is quoted from memory.

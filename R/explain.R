@@ -142,7 +142,7 @@ print.mil_explanation <- function(x, n = 10, ...) {
       pluralize("{nrow(x)} instance{?s}"), " by decreasing score\n", sep = "")
   shown$drop <- paste(round(100 * shown$drop), "%")
   numeric <- vapply(shown, is.double, NA)
-  shown[numeric] <- lapply(shown[numeric], signif, 3)
+  shown[numeric] <- lapply(shown[numeric], significant)
   shown$atom[is.na(shown$atom)] <- "none"
   print(shown, row.names = FALSE)
   if (nrow(x) > n) cat("and ", nrow(x) - n, " more\n", sep = "")

@@ -280,8 +280,7 @@ score_instances.mi_svm <- function(object, x, ..., call = rlang::caller_env()) {
 coef.mi_svm <- function(object, ...) {
   validate_model(object)
   if (is.null(object$model$weights))
-    stop_fumi(
-      "`object` must have a linear kernel for `coef()`: other kernels have no weights of features.",
-      class = "no_meaning")
+    stop_fumi("`object` must have a linear kernel for `coef()`: other kernels have no weights of ",
+              "features, but `plot()` shows their support vectors.", class = "no_meaning")
   stats::setNames(object$model$weights, object$features)
 }

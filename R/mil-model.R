@@ -115,8 +115,8 @@ weight_instances <- function(object, x, ...) UseMethod("weight_instances")
 weight_instances.default <- function(object, x, ...) stop_no_meaning(object, "weight")
 
 stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
-  stop_fumi("`type` must be one that a model of class ", class(object)[1], " has, but it has no \"",
-            type, "\".", class = "no_meaning", call = call)
+  stop_fumi("`type` must not be \"", type, "\" for a fit of ", class(object)[1], "(), which has none.",
+            class = "no_meaning", call = call)
 }
 
 # ---- looking at a model -------------------------------------------------------------------------
@@ -176,7 +176,7 @@ rebuilds <- function(object) {
 #' @rdname mil_model-methods
 #' @export
 coef.mil_model <- function(object, ...) {
-  stop_fumi("`object` must have learnt atoms or weights for `coef()`, but a model of class ",
+  stop_fumi("`object` must have learned atoms or weights for `coef()`, but a model of class ",
             class(object)[1], " has none.", class = "no_meaning")
 }
 

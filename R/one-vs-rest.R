@@ -1,5 +1,8 @@
 #' One-vs-rest classification
 #'
+#' Fits one model per class, in which the bags of that class are positive and all others negative.
+#' `predict()` gives an instance or bag the class whose model has the highest score.
+#'
 #' @param x a named list of [bags()], one per class, in which that class is the positive one; or
 #'   instances as [bags()] takes them, with `bag` and a `label` of two or more classes: a bag is
 #'   then positive for its own class and negative for the others; or a formula
@@ -75,7 +78,7 @@ fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
 check_fitter <- function(fitter, env, call = rlang::caller_env()) {
   f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
   if (is.function(f)) return(f)
-  stop_fumi("`fitter` must be a function that fits a model, not ", describe(fitter), ".",
+  stop_fumi("`fitter` must be a function that fits a model, or the name of one, not ", describe(fitter), ".",
             call = call)
 }
 
@@ -177,3 +180,6 @@ print.mil_one_vs_rest <- function(x, ...) {
       enumerate(names(x$fits), 12), if (x$scaled) "; scores on one scale", "\n", sep = "")
   invisible(x)
 }
+
+#' @export
+summary.mil_one_vs_rest <- function(object, ...) object

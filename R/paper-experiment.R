@@ -175,3 +175,6 @@ print.paper_experiment <- function(x, ...) {
   if (whole) print(paper_table(x)) else cat("  no accuracy: not all digits were used\n")
   invisible(x)
 }
+
+#' @export
+summary.paper_experiment <- function(object, ...) object

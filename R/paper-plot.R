@@ -1,5 +1,8 @@
 #' Figures of the paper's experiments
 #'
+#' Draws ROC curves, confusions, misclassified digits or atoms of an experiment, from its stored
+#' results or from a run of your own.
+#'
 #' @param x what [paper_experiment()] returned, or for `"roc"` and `"confusion"` the name of a
 #'   stored experiment, as in [paper_table()], given to `paper_plot()`.
 #' @param what `"roc"` (default): for the digits, the curves of all ten for one setting; otherwise

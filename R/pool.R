@@ -1,5 +1,8 @@
 #' Pool instance scores to bag scores
 #'
+#' Computes one score per bag from the scores of its instances, as `predict(level = "bag")` does
+#' with its argument `pool`.
+#'
 #' @param score numbers: the scores or probabilities, one per instance.
 #' @param bag vector: the bag ids, one per instance.
 #' @param pool `"max"` (default), `"mean"`, `"lse"` (the log of the mean of exponentials, a smooth

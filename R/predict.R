@@ -3,6 +3,10 @@
 
 #' Predictions for instances and bags
 #'
+#' Scores instances or bags with a fit, and returns the score itself, the class, or the probability
+#' of each class. The higher a score, the more an instance looks like a target, and a bag as if it
+#' held one. New data need no labels.
+#'
 #' @param object a fitted model, such as one made by [dlfumi()].
 #' @param new_data instances to score: [bags()], [bag_shards()], a matrix or data frame (one row
 #'   per instance), a list of matrices (one per bag), or an array of images. Columns are matched by

@@ -16,6 +16,14 @@ print.mil_model <- function(x, digits = 4, ...) {
   invisible(x)
 }
 
+# Each number with `digits` significant digits of its own.
+significant <- function(x, digits = 3) {
+  small <- is.finite(x) & x != 0 & abs(x) < 1e-4
+  format <- ifelse(small, "g", "fg")
+  text <- vapply(seq_along(x), function(i) formatC(x[i], digits, format = format[i], flag = "#"), "")
+  sub("\\.$", "", trimws(text))
+}
+
 # One line "  name:  text", continued below its text where it is long; nothing for no text.
 print_fact <- function(name, ...) {
   text <- paste0(unlist(list(...)), collapse = "")
@@ -91,6 +99,7 @@ not_shown <- function(spec, method) {
     if (!identical(spec$pool, "gmean")) "exponent", if (isFALSE(spec$swap)) "swap",
     if (identical(spec$init, "instances")) "n_clusters",
     if (method == "mi_ace" && !isTRUE(spec$n_target > 1)) "alpha",
+    if (method == "mi_he") c("step"[spec$variant == "fast"], "lambda"[spec$coding == "convex"]),
     if (identical(spec$whitener, "ridge")) "energy")
 }
 
@@ -125,8 +134,9 @@ print_calibration <- function(x, digits) {
   print_fact("threshold", if (is.na(cut)) "none" else
     c("a bag is \"", x$classes[2], "\" if its score is above ", format(cut, digits = digits)))
   n <- all$n_bags
+  used <- if (n < sum(x$n_bags)) paste(n, "of", sum(x$n_bags), "bags") else pluralize("{n} bag{?s}")
   print_fact("calibrated", switch(all$source,
-    `out-of-fold` = c(pluralize("by {all$folds}-fold cross-validation ({n} bag{?s})"),
+    `out-of-fold` = c("by ", all$folds, "-fold cross-validation (", used, ")",
                       if (!is.null(all$why)) c("; ", all$why)),
     given = pluralize("on {n} other bag{?s}"), none = paste0("not (", all$why, ")"),
     paste0("in-sample (", all$why, "): probabilities may be overconfident")),

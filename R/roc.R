@@ -107,6 +107,9 @@ print.mil_roc <- function(x, ...) {
   invisible(x)
 }
 
+#' @export
+summary.mil_roc <- function(object, ...) object
+
 # As a share of 1, also for an ROC that pROC made in percent.
 format_auc <- function(roc)
   sprintf("%.3f", as.numeric(roc$auc) / if (isTRUE(roc$percent)) 100 else 1)

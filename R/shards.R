@@ -137,7 +137,7 @@ summary.bag_shards <- function(object, ...) summary.bags(object)
 #' @rdname bags
 #' @export
 bags.bag_shards <- function(x, ...) {
-  check_dots_empty(..., known = c("bag", "label", "positive", "truth", "image_dim"))
+  check_made(...)
   x
 }
 

@@ -36,9 +36,9 @@ suggest_grid <- function(x, fitter = dlfumi) {
   problems <- check_problems(x)
   name <- grid_name(check_fitter(fitter, rlang::caller_env()))
   if (is.null(name))
-    stop_fumi("`grid` must be given for a `fitter` that is not one of ",
-              enumerate(names(grid_makers), 20), ": a data frame with one configuration per row.",
-              class = "grid")
+    stop_fumi("`fitter` must be one of ", enumerate(names(grid_makers), 20), " for a suggested ",
+              "grid: other methods need a `grid` of your own, a data frame with one configuration ",
+              "per row.", class = "grid")
   distinct_rows(grid_makers[[name]](grid_scales(problems)))
 }
 

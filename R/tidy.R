@@ -14,7 +14,7 @@ generics::augment
 
 #' Models as tables
 #'
-#' `tidy()` returns what a model has learnt as a long table, `glance()` a one-row summary of the
+#' `tidy()` returns what a model has learned as a long table, `glance()` a one-row summary of the
 #' model, and `augment()` the instances with their predictions.
 #'
 #' There is no `logLik()`, because the objectives of these methods are not likelihoods.
@@ -270,6 +270,7 @@ print.summary.mil_model <- function(x, digits = 3, ...) {
   }
   table_of(paste0("Atoms (share of instances using it, share of the codes' energy",
                   if (!is.null(x$atoms$unused)) ", times unused", ")"), x$atoms)
+  if (!is.null(x$features)) x$features$value <- significant(x$features$value, digits)
   table_of("Features with the largest values", x$features)
   invisible(x)
 }

@@ -1,8 +1,9 @@
 #' Choose parameters by cross-validation over whole bags
 #'
 #' `mil_tune()` fits a method with every configuration of a grid to all folds of bags but one,
-#' scores the bags that were left out, and chooses the configuration with the best mean over folds.
-#' `mil_cv()` does this for a single configuration.
+#' scores the bags that were left out, and chooses the configuration with the best mean over folds,
+#' or an earlier one that is as good up to chance (`rule`). `mil_cv()` measures a single
+#' configuration in the same way.
 #'
 #' @section Levels:
 #' `"bag"` compares the scores of held-out bags. `"instance"` compares the scores of instances with
@@ -34,7 +35,8 @@
 #' @param grid a data frame with one configuration per row and one parameter per column; `NA` means
 #'   the method's default. Default: the configurations of [suggest_grid()], at most twelve.
 #'   Parameters given in `...` are not varied.
-#' @param ... further parameters of the method, the same for all configurations.
+#' @param ... further parameters of the method, the same for all configurations; they must not be
+#'   columns of `grid`.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
 #'   of each bag. For a list of bags, it may also be a list of such vectors.
 #' @param group `NULL` (default: none), or one value per bag, such as its person or scene, to keep
@@ -185,10 +187,10 @@ check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
     stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid),
               ".", call = call)
-  twice <- intersect(names(grid), names(fixed))
-  if (length(twice))
-    stop_fumi("`grid` must not have parameters that are given in `...` too, but it has ",
-              enumerate(twice), ".", call = call)
+  both <- intersect(names(grid), names(fixed))
+  if (length(both))
+    stop_fumi("`", both[1], "` must be given as a column of `grid` or as an argument, not both.",
+              call = call)
   is_factor <- vapply(grid, is.factor, NA)
   grid[is_factor] <- lapply(grid[is_factor], as.character)
   lapply(seq_len(nrow(grid)), function(i) {
@@ -375,8 +377,9 @@ standard_error <- function(x) stats::sd(x) / sqrt(length(x))
 print.mil_tune <- function(x, digits = 3, ...) {
   m <- x$measure
   n_folds <- nrow(x$folds) / nrow(x$results)
+  n_sets <- length(unique(x$folds$bags))
   cat(pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
-      ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
+      if (n_sets > 1) paste(" of", n_sets, "sets of bags"), ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
       if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
@@ -389,9 +392,12 @@ print.mil_tune <- function(x, digits = 3, ...) {
   measured$` ` <- ifelse(seq_len(nrow(grid)) == x$best, "<-", "")
   print_configurations(grid[!same], measured)
   if (x$best != which.max(x$results$mean))
-    cat("<- the first that is not worse than the best by more than one standard error\n")
+    cat("<- the first whose difference from the best is within one standard error\n")
   invisible(x)
 }
+
+#' @export
+summary.mil_tune <- function(object, ...) object
 
 # A table if it fits the width; otherwise one entry per configuration.
 print_configurations <- function(grid, measured) {

@@ -79,6 +79,7 @@ windows_to_bags <- function(x, window, step = window, label = NULL, recording = 
   if (is.null(truth) && length(unlist(known))) truth <- known
   x <- if (whole) without_truth(x) else lapply(x, without_truth)
   signals <- as_recordings(x, recording)
+  check_same_channels(signals$of)
   starts <- lapply(signals$of, function(signal) window_starts(nrow(signal), window, step))
   check_long_enough(starts, window)
   parts <- Map(cut_windows, signals$of, starts,
@@ -134,8 +135,17 @@ window_starts <- function(n, window, step) {
 check_long_enough <- function(starts, window, call = rlang::caller_env()) {
   short <- names(starts)[!lengths(starts)]
   if (length(short))
-    stop_fumi("`window` must not be longer than a recording, but ", window, " points are more ",
-              "than these have: ", enumerate(short), ".", call = call)
+    stop_fumi("`window` must not be longer than a recording, but ", window, " points are more than ",
+              if (length(short) > 1) "recordings " else "recording ", enumerate(short),
+              if (length(short) > 1) " have." else " has.", call = call)
+}
+
+check_same_channels <- function(signals, call = rlang::caller_env()) {
+  n <- vapply(signals, ncol, 1L)
+  odd <- which(n != n[1])[1]
+  if (!is.na(odd))
+    stop_fumi("`x` must have the same channels in each recording, but ", names(n)[1], " has ", n[1],
+              " and ", names(n)[odd], " has ", n[odd], ".", call = call)
 }
 
 # Windows x features; the names of features are those of channel and point.

@@ -28,5 +28,5 @@ readme[from + 0:2] <- c(
   sprintf("One EM iteration for one digit of USPS takes %.1f ms on one core (256 x 2700, 19 atoms), %s times as fast as vectorised R on",
           speed$ms[speed$problem == "usps"], times[["usps"]]),
   sprintf("OpenBLAS; for 4980 x 1000 it is %s times as fast, for 256 x 50000 with 60 atoms %s times", times[["ar"]], times[["large"]]),
-  "([bench/](bench/README.md), [rows](bench/results/iteration.csv)).")
+  "(`bench/README.md`, `bench/results/iteration.csv`).")
 writeLines(with_output(readme), "README.md")

@@ -278,7 +278,7 @@ test_that("fits of folds that ended elsewhere do not stand for the whole fit", {
   fit <- mil_calibrate(good(b), b, refit = mostly)
   expect_identical(fit$calibration$source, "out-of-fold")
   expect_identical(fit$calibration$n_bags, 32L)
-  expect_output(print(fit), "by 5-fold cross-validation .32 bags.")
+  expect_output(print(fit), "by 5-fold cross-validation .32 of 40 bags.")
 })
 
 # ---- bags given, a model's own probabilities, models of old --------------------------------

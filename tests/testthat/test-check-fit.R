@@ -150,3 +150,21 @@ test_that("one atom and several are said in words", {
   b <- sim_bags(n_bags = 6, bag_size = 3)[c(1, 4, 5)]
   expect_match(check_fit(fit_to(b), b)$finding, "There is only 1 positive bag.", fixed = TRUE, all = FALSE)
 })
+
+test_that("a fit that has hardly moved has settled, whatever method made it", {
+  b <- checked_bags()
+  set.seed(1)
+  fit <- dmil(b, max_iter = 12, calibrate = 0)
+  fit$stop_reason <- "max_iter"
+  fit$objective$objective <- c(9, 5, seq(5.01, 5.3, length.out = nrow(fit$objective) - 2))
+  expect_false("not settled" %in% check_fit(fit)$check)
+  fit$objective$objective <- rev(seq_len(nrow(fit$objective)))
+  expect_match(check_fit(fit)$finding[1], "still changed by .* over the last 10 iterations")
+})
+
+test_that("code in advice is not broken at the end of a line", {
+  check <- as_fit_check(problem(TRUE, "a", strrep("word ", 12), "`n_target = 1`"))
+  old <- options(width = 80)
+  on.exit(options(old))
+  expect_output(print(check), "`n_target = 1`", fixed = TRUE)
+})

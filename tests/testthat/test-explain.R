@@ -14,6 +14,8 @@ test_that("the parts of an explanation are those of the score", {
   expect_identical(why$atom, augment(fit, b["bag7"])$.atom)
   expect_equal(as.data.frame(mil_explain(fit, d$x[5:8, ])), as.data.frame(why))
   expect_identical(mil_explain(fit, b)$score, mil_explain(fit, b, bag = 1)$score)
+  printed <- strsplit(capture.output(why)[-(1:2)], " +")
+  expect_setequal(vapply(printed, `[`, "", 4), significant(why$score))
 })
 
 test_that("one bag is explained, whatever holds the bags", {

@@ -26,3 +26,11 @@ test_that("the two commands and the call to install are on the first screen", {
                   "tools/reproduce.R", "tools/test.R", "#>"))
     expect_true(any(grepl(words, screen, fixed = TRUE)), info = words)
 })
+
+test_that("the README links to nothing that the package does not have", {
+  file <- test_path("..", "..", "README.md")
+  skip_if_not(file.exists(file), "no sources here")
+  text <- paste(readLines(file), collapse = "\n")
+  links <- regmatches(text, gregexpr("(?<=\\]\\()[^)]+", text, perl = TRUE))[[1]]
+  expect_true(all(grepl("^(https://|man/figures/)", links)))
+})

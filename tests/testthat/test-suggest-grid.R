@@ -91,7 +91,7 @@ test_that("mil_tune() takes it by default, and asks for a grid where there is no
   tuned <- mil_tune(b, sil, refit = FALSE)
   expect_equal(tuned$results[c("classifier", "cost")], suggest_grid(b, sil), ignore_attr = TRUE)
   expect_equal(nrow(mil_tune(b, sil, classifier = "svm", refit = FALSE)$results), 4)
-  expect_error(mil_tune(b, function(b) b), "`grid` must be given", class = "fumi_error_grid")
+  expect_error(mil_tune(b, function(b) b), "`grid` of your own", class = "fumi_error_grid")
   expect_error(suggest_grid(1), "`x`", class = "fumi_error_input")
   expect_error(suggest_grid(b, "no_such"), "`fitter`", class = "fumi_error_input")
 })

@@ -280,7 +280,7 @@ test_that("a grid of expand.grid() has text, not factors", {
   text <- data.frame(kernel = c("rbf", "linear"))
   of_factors <- expand.grid(kernel = c("rbf", "linear"), stringsAsFactors = TRUE)
   expect_identical(check_grid(of_factors, list()), check_grid(text, list()))
-  expect_error(mil_tune(b, sil, data.frame(cost = 1), cost = 2), "`grid` .* cost",
+  expect_error(mil_tune(b, sil, data.frame(cost = 1), cost = 2), "`cost` must be given as a column",
                class = "fumi_error_input")
 })
 
@@ -288,4 +288,10 @@ test_that("bags objects with one name are refused", {
   b <- easy_bags()
   expect_error(mil_tune(list(a = b, a = b[1:6]), sil, data.frame(cost = 1)), "appears twice",
                class = "fumi_error_input")
+})
+
+test_that("the folds of several sets of bags are told apart from those of one", {
+  b <- sim_bags(n_bags = 8, bag_size = 2, n_features = 4)
+  tuned <- mil_tune(list(one = b, two = b), sil, data.frame(cost = 1), folds = 2, refit = FALSE)
+  expect_output(print(tuned), "1 configuration, 4 folds of 2 sets of bags", fixed = TRUE)
 })
