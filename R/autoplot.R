@@ -43,7 +43,8 @@ autoplot_atoms <- function(object, call = rlang::caller_env()) {
   shown <- learned_parts(object, call)
   role <- ifelse(shown$colour == target_colour, "target", "background")
   if (!is.null(object$image_dim)) return(autoplot_pictures(shown, role, object$image_dim))
-  long <- long_parts(shown$values, shown$name, role)
+  crowd <- length(shown$name) > 12
+  long <- long_parts(shown$values, if (crowd) short_titles(shown$name) else shown$name, role)
   names(long)[1] <- "atom"
   draw_instances(long, feature_axis(object$features, object$axis, object$n_features), "atom",
                  "role", scales = if ("scale" %in% shown$group) "free_y" else "fixed") +
@@ -54,12 +55,12 @@ autoplot_atoms <- function(object, call = rlang::caller_env()) {
 autoplot_pictures <- function(shown, role, image_dim) {
   value <- apply(shown$values, 2, function(v) {
     limits <- picture_limits(v, shown$limits)
-    (v - limits[1]) / max(diff(limits), 1e-300)
+    if (diff(limits) > 0) (v - limits[1]) / diff(limits) else rep(0.5, length(v))
   })
-  name <- if (length(shown$name) > 12) short_titles(shown$name) else shown$name
-  long <- long_parts(value, name, role)
+  crowd <- length(shown$name) > 12 || is_narrow(image_dim)
+  long <- long_parts(value, if (crowd) short_titles(shown$name) else shown$name, role)
   names(long)[1] <- "atom"
-  framed <- ifelse(long$role == "target", target_colour, NA)
+  framed <- ifelse(long$role == "target", target_colour, "grey70")
   draw_pictures(long, image_dim, 0:1, "atom", framed) +
     ggplot2::labs(title = shown$main, caption = in_lines(limits_note(shown$limits), 60))
 }
@@ -74,28 +75,40 @@ long_parts <- function(values, name, role) {
 
 autoplot_objective <- function(object) {
   path <- objective_path(object)
-  path$start <- factor(path$start)
-  ggplot2::ggplot(path, ggplot2::aes(.data$iteration, .data$objective, group = .data$start)) +
-    ggplot2::geom_line(colour = background_colour,
-                       alpha = if (nlevels(path$start) > 1) 0.6 else 1) +
-    ggplot2::geom_point(colour = background_colour, size = 0.7)
+  path <- path[order(path$best), ]
+  path$start <- factor(path$start, unique(path$start))
+  ggplot2::ggplot(path, ggplot2::aes(.data$iteration, .data$objective, group = .data$start,
+                                     colour = .data$best)) +
+    lines_if_several(path$start) + ggplot2::geom_point(size = 0.7) +
+    ggplot2::scale_colour_manual(values = c(`FALSE` = "grey65", `TRUE` = target_colour),
+                                 guide = "none") +
+    ggplot2::scale_x_continuous(breaks = whole_numbers) +
+    ggplot2::labs(title = objective_title(path)) + small_title()
 }
+
+# For titles that are sentences.
+small_title <- function()
+  ggplot2::theme(plot.title = ggplot2::element_text(size = ggplot2::rel(1)))
+
+# No line through a single point, of which ggplot2 would complain.
+lines_if_several <- function(group, ...) if (anyDuplicated(group)) ggplot2::geom_line(...)
 
 autoplot_scores <- function(object, new_data, ..., call = rlang::caller_env()) {
   said <- bag_scores(object, new_data, ..., call = call)
   log <- is_ratio(said$score)
   row <- as.integer(said$label)
-  said$offset <- beside(said$score, row, if (log) "x" else "")
+  log_axis <- if (log) "x" else ""
+  said$offset <- beside(said$score, row, log_axis)
   label <- levels(said$label)
   plot <- ggplot2::ggplot(said, ggplot2::aes(.data$score, as.integer(.data$label) + .data$offset,
                                              colour = .data$positive)) +
     ggplot2::geom_point(alpha = 0.7) + two_colours() +
     ggplot2::scale_y_continuous(breaks = seq_along(label), limits = c(0.5, length(label) + 0.5),
                                 labels = rows_of_scores(said)) +
-    ggplot2::labs(x = "score of the bag", y = NULL, title = scores_title(said))
+    ggplot2::labs(x = "score of the bag", y = NULL, title = scores_title(said)) + small_title()
   if (log) plot <- plot + ggplot2::scale_x_log10()
-  cut <- attr(said, "threshold")
-  if (is.na(cut) || log && cut <= 0) return(plot)
+  cut <- drawn_threshold(said, log_axis)
+  if (is.na(cut)) return(plot)
   plot + ggplot2::geom_vline(xintercept = cut, linetype = 2, colour = "grey30")
 }
 
@@ -106,10 +119,11 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
   shown <- scored_bag(object, new_data, bag, ..., call = call)
   title <- ggplot2::labs(title = shown$title)
   if (!is.null(object$image_dim)) {
-    name <- paste0(shown$rank, ": ", format_each(shown$score))
-    long <- long_parts(shown$instances, name, "instance")
-    framed <- ifelse(shown$score[long$instance] > shown$cut, target_colour, NA)
-    return(draw_pictures(long, object$image_dim, range(long$value), "part", framed) + title)
+    long <- long_parts(shown$instances, shown$name, "instance")
+    framed <- ifelse(shown$score[long$instance] > shown$cut, target_colour, "grey70")
+    limits <- range(long$value)
+    return(draw_pictures(long, object$image_dim, limits, "part", framed) + title +
+             ggplot2::labs(caption = limits_note(limits)))
   }
   d <- data.frame(instance = factor(shown$rank, shown$rank), score = shown$score,
                   above = shown$score > shown$cut, place = seq_along(shown$rank),
@@ -117,7 +131,7 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
   bars <- ggplot2::aes(xmin = .data$place - 0.45, xmax = .data$place + 0.45, ymin = .data$from,
                        ymax = .data$score)
   ggplot2::ggplot(d, ggplot2::aes(.data$instance, .data$score, fill = .data$above)) +
-    ggplot2::scale_x_discrete() + ggplot2::geom_rect(bars) + title +
+    ggplot2::scale_x_discrete() + ggplot2::geom_rect(bars) + title + small_title() +
     ggplot2::scale_fill_manual(values = c(`FALSE` = "grey70", `TRUE` = target_colour),
                                guide = "none") +
     if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
@@ -126,42 +140,65 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
 # One panel with curves over `axis` per value of `panel`.
 draw_instances <- function(long, axis, panel, role, scales = "fixed") {
   long$.at <- axis$at[long$.feature]
+  n <- length(unique(long[[panel]]))
   colours <- c(target = target_colour, background = background_colour)
   plot <- ggplot2::ggplot(long, ggplot2::aes(.data$.at, .data$value, group = .data$instance,
                                              colour = .data[[role]])) +
-    ggplot2::geom_line() + ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]), scales = scales) +
+    lines_if_several(long$instance) +
+    ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]), scales = scales) +
     ggplot2::scale_y_continuous(guide = ggplot2::guide_axis(check.overlap = TRUE)) +
-    ggplot2::labs(x = axis$label, y = NULL, colour = role)
+    feature_scale(axis, n > 1) + ggplot2::labs(x = axis$label, y = NULL, colour = role)
+  if (length(axis$at) <= most_names) plot <- plot + ggplot2::geom_point(size = 0.8)
+  if (n > 12) plot <- plot + ggplot2::theme(
+    strip.text = ggplot2::element_text(size = ggplot2::rel(0.7),
+                                       margin = ggplot2::margin(1, 0, 1, 0)))
   if (all(long[[role]] %in% names(colours)))
     plot <- plot + ggplot2::scale_colour_manual(values = colours)
-  if (is.null(axis$names)) {
-    several <- length(unique(long[[panel]])) > 1
-    few <- function(limits) pretty(limits, if (several) 2 else 5)
-    return(plot + ggplot2::scale_x_continuous(breaks = few,
-                                              guide = ggplot2::guide_axis(check.overlap = TRUE)))
-  }
-  plot + ggplot2::scale_x_continuous(breaks = axis$at, labels = short_names(axis$names)) +
-    ggplot2::theme(axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5))
+  plot
 }
 
-# One picture per value of `panel`. `framed`: the colour of its frame or NA, one per row of `long`.
+# Names that do not overlap, turned if they are long; or numbers within the range of the data.
+feature_scale <- function(axis, several) {
+  turn <- if (any(nchar(axis$names) > 2)) 90
+  within <- function(limits) {
+    at <- pretty(limits, if (several) 3 else 5)
+    at[at >= limits[1] & at <= limits[2]]
+  }
+  ggplot2::scale_x_continuous(
+    breaks = if (is.null(axis$names)) within else axis$at,
+    labels = if (is.null(axis$names)) ggplot2::waiver() else short_names(axis$names),
+    guide = ggplot2::guide_axis(angle = turn, check.overlap = TRUE))
+}
+
+# One picture per value of `panel`. `framed`: the colour of its frame, one per row of `long`.
 draw_pictures <- function(long, image_dim, limits, panel, framed) {
   n <- length(unique(long[[panel]]))
   small <- if (n > 12) 0.6 else if (n > 6) 0.75 else 0.9
   draw_rasters(long, image_dim, limits) + draw_frames(long, image_dim, framed) +
-    ggplot2::facet_wrap(ggplot2::vars(.data[[panel]])) +
+    ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]), ncol = picture_columns(n, image_dim)) +
     ggplot2::theme(strip.text = ggplot2::element_text(size = ggplot2::rel(small),
-                                                      margin = ggplot2::margin(2, 0, 1, 0)))
+                                                      margin = ggplot2::margin(2, 0, 3, 0)))
 }
+
+# Those that make pictures with titles largest on a page of three to two.
+picture_columns <- function(n, image_dim) {
+  columns <- seq_len(n)
+  wide <- columns * max(image_dim[2], image_dim[1] / 2)
+  which.max(pmin(1.5 / wide, 1 / (ceiling(n / columns) * 1.2 * image_dim[1])))
+}
+
+# Pictures that are narrower than their titles.
+is_narrow <- function(image_dim) image_dim[2] < image_dim[1] / 3
 
 draw_frames <- function(long, image_dim, framed) {
   long$.height <- image_dim[1]
   long$.width <- image_dim[2]
   place <- ggplot2::aes(xmin = 0.5, xmax = .data$.width + 0.5, ymin = 0.5,
                         ymax = .data$.height + 0.5)
-  lapply(unique(stats::na.omit(framed)), function(colour)
-    ggplot2::geom_rect(place, long[long$.feature == 1 & framed %in% colour, ], fill = NA,
-                       inherit.aes = FALSE, linewidth = 0.9, colour = colour))
+  lapply(unique(framed), function(colour)
+    ggplot2::geom_rect(place, long[long$.feature == 1 & framed == colour, ], fill = NA,
+                       inherit.aes = FALSE, linewidth = if (colour == "grey70") 0.3 else 0.9,
+                       colour = colour))
 }
 
 draw_rasters <- function(long, image_dim, limits) {
@@ -172,7 +209,9 @@ draw_rasters <- function(long, image_dim, limits) {
     ggplot2::scale_fill_gradient(low = "black", high = "white", limits = limits) +
     ggplot2::coord_equal(expand = FALSE, clip = "off") + ggplot2::theme_void() +
     ggplot2::theme(legend.position = "none", plot.caption.position = "plot",
-                   plot.title.position = "plot", panel.spacing = ggplot2::unit(3, "pt"),
+                   plot.title.position = "plot", plot.margin = ggplot2::margin(3, 4, 3, 4),
+                   panel.spacing = ggplot2::unit(4, "pt"),
+                   panel.spacing.x = ggplot2::unit(if (is_narrow(image_dim)) 24 else 4, "pt"),
                    plot.caption = ggplot2::element_text(hjust = 0.5),
                    plot.title = ggplot2::element_text(hjust = 0.5, size = ggplot2::rel(1),
                                                       margin = ggplot2::margin(3, 0, 5, 0)))
@@ -200,7 +239,9 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
              draw_frames(long, object$image_dim, framed) +
              ggplot2::facet_grid(ggplot2::vars(.data$part), ggplot2::vars(.data$nth),
                                  switch = "y") +
-             ggplot2::theme(strip.text.x = ggplot2::element_blank()))
+             ggplot2::theme(strip.text.x = ggplot2::element_blank(),
+                            strip.text.y = ggplot2::element_text(margin = ggplot2::margin(r = 6))) +
+             ggplot2::labs(caption = limits_note(range(long$value))))
   }
   draw_instances(long, feature_axis(object$features, object$axis, nrow(object$x)), "part",
                  "role") +
@@ -250,7 +291,7 @@ draw_rocs <- function(curves, labels) {
 }
 
 long_curves <- function(curves, labels, areas) {
-  text <- make.unique(in_lines(paste0(labels, ifelse(labels == "", "", ", "), areas), 30), " #")
+  text <- make.unique(paste0(in_lines(labels, 22), ifelse(labels == "", "", ", "), areas), " #")
   do.call(rbind, lapply(seq_along(curves), function(i)
     data.frame(curve = factor(text[i], text), curves[[i]])))
 }
@@ -263,8 +304,9 @@ curve_colours <- function(labels) {
        ggplot2::scale_linetype_manual(values = line_types(n), name = NULL),
        if (one) ggplot2::guides(colour = "none", linetype = "none"),
        if (one) ggplot2::ggtitle(labels),
-       if (n > 6) ggplot2::theme(legend.text = ggplot2::element_text(size = ggplot2::rel(0.75)),
-                                 legend.key.height = ggplot2::unit(1.1, "lines")))
+       if (n > 6) ggplot2::theme(legend.text = ggplot2::element_text(size = ggplot2::rel(0.75))),
+       ggplot2::theme(legend.key.height = ggplot2::unit(
+         if (any(grepl("\n", labels, fixed = TRUE))) 1.7 else 1.1, "lines")))
 }
 
 #' @rdname autoplot.mil_model
@@ -295,14 +337,14 @@ autoplot.pd_far <- function(object, ..., labels = NULL) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.paper_experiment <- function(object, run = NULL, unit = NULL, ...) {
   check_dots_empty(..., known = names(formals()))
-  tasks <- object$tasks
-  i <- which(tasks$run == (if (is.null(run)) tasks$run[1] else run) &
-               tasks$unit == (if (is.null(unit)) tasks$unit[1] else unit))
-  if (!length(i))
-    stop_fumi("`run` and `unit` must be among those of the experiment, not ", describe(run),
-              " and ", describe(unit), ".")
-  draw_rocs(lapply(i, task_roc, x = object), paste0(tasks$method[i], ", ",
-                                                    setting_label(tasks[i, ])))
+  shown <- setting_curves(object, if (is.null(run)) object$tasks$run[1] else run,
+                          if (is.null(unit)) object$tasks$unit[1] else unit)
+  plot <- draw_rocs(unname(shown$curves), names(shown$curves)) +
+    ggplot2::labs(title = shown$title) + small_title()
+  if (is.null(shown$points)) return(plot)
+  plot + ggplot2::geom_point(ggplot2::aes(.data$fpr, .data$tpr, shape = .data$label), shown$points,
+                             inherit.aes = FALSE, size = 2.5) +
+    ggplot2::scale_shape_manual(values = c(16, 17, 15, 18, 1, 2, 0, 5), name = NULL)
 }
 
 # ---- what was tried, and why ---------------------------------------------------------------------
@@ -328,7 +370,7 @@ autoplot.mil_tune <- function(object, ...) {
   together <- ggplot2::position_dodge(width = if (several) 0.1 else 0)
   ggplot2::ggplot(r, ggplot2::aes(.data$x, .data$mean, colour = .data$line, group = .data$line)) +
     ggplot2::geom_pointrange(ends, position = together, na.rm = TRUE) +
-    ggplot2::geom_line(position = together, na.rm = TRUE) +
+    lines_if_several(r$line, position = together, na.rm = TRUE) +
     ggplot2::geom_point(data = r[r$chosen, ], shape = 1, size = 6, stroke = 1.2,
                         colour = target_colour) +
     ggplot2::scale_colour_manual(values = okabe_ito, guide = if (several) "legend" else "none") +
@@ -342,18 +384,27 @@ autoplot.mil_explanation <- function(object, n = 6, ...) {
   shown <- utils::head(order(-object$score), check_count(n, "n"))
   if (!length(shown))
     stop_fumi("`object` must have at least one instance to plot.", class = "empty")
+  image_dim <- attr(object, "image_dim")
   title <- paste0(explained_title(object, shown), ",\ndrop ", round(100 * object$drop[shown]), " %")
+  if (!is.null(image_dim)) title <- gsub(": |,\n", "\n", title)
   said <- c(instances = "instance", with = "with target", without = "without")
   long <- do.call(rbind, lapply(explained_parts, function(part)
     long_parts(attr(object, part)[, object$instance[shown], drop = FALSE], title, said[[part]])))
   long$role <- factor(long$role, said)
   names(long)[1] <- "title"
   labels <- ggplot2::labs(title = attr(object, "title"))
-  if (!is.null(attr(object, "image_dim")))
-    return(draw_rasters(long, attr(object, "image_dim"), range(long$value)) + labels +
-             ggplot2::facet_grid(ggplot2::vars(.data$role), ggplot2::vars(.data$title)))
+  if (!is.null(image_dim)) {
+    framed <- ifelse(long$role == "with target", target_colour, "grey70")
+    limits <- range(long$value)
+    return(draw_rasters(long, image_dim, limits) + draw_frames(long, image_dim, framed) + labels +
+             ggplot2::facet_grid(ggplot2::vars(.data$role), ggplot2::vars(.data$title),
+                                 switch = "y") +
+             ggplot2::theme(strip.text.x = ggplot2::element_text(size = ggplot2::rel(0.8)),
+                            strip.text.y = ggplot2::element_text(margin = ggplot2::margin(r = 6))) +
+             ggplot2::labs(caption = limits_note(limits)))
+  }
   long$instance <- interaction(long$instance, long$role)
   draw_instances(long, attr(object, "axis"), "title", "role") + labels +
     ggplot2::scale_colour_manual(values = c("grey30", target_colour, background_colour),
-                                 name = NULL)
+                                 name = NULL) + ggplot2::theme(legend.position = "top")
 }

@@ -62,23 +62,43 @@ rows_of <- function(frame, method, setting, call = rlang::caller_env(2)) {
 
 plot_digit_roc <- function(x, method, setting, run, ...) {
   i <- rows_of(x$tasks, method, setting)
-  i <- i[x$tasks$run[i] == run]
+  i <- with_scores(x, i[x$tasks$run[i] == run], rlang::caller_env())
   curves <- stats::setNames(lapply(i, task_roc, x = x), paste("digit", x$tasks$unit[i]))
-  do.call(graphics::plot, c(curves, main = paste0(x$tasks$method[i[1]], ", ",
-                                                  x$tasks$setting[i[1]]), list(...)))
+  title <- paste0(x$tasks$method[i[1]], ", ", x$tasks$setting[i[1]])
+  do.call(graphics::plot, c(curves, utils::modifyList(list(main = title), list(...))))
 }
 
 plot_setting_roc <- function(x, run, unit, ...) {
+  shown <- setting_curves(x, run, unit, rlang::caller_env())
+  more <- utils::modifyList(list(points = shown$points, main = shown$title), list(...))
+  do.call(graphics::plot, c(shown$curves, more))
+}
+
+# The curves of all settings for one run and unit, the points of those with their own threshold, and
+# the title.
+setting_curves <- function(x, run, unit, call = rlang::caller_env()) {
   t <- x$tasks
-  i <- which(t$run == run & t$unit == unit)
+  i <- which(t$run %in% run & t$unit %in% unit)
   if (!length(i))
-    stop_fumi("`run` and `unit` must be among those of `x`, not ", run, " and ", unit, ".",
-              call = rlang::caller_env(2))
+    stop_fumi("`run` and `unit` must be among those of the experiment, not ", describe(run),
+              " and ", describe(unit), ".", call = call)
+  i <- with_scores(x, i, call)
   hard <- !is.na(t$above[i])
-  curves <- stats::setNames(lapply(i[!hard], task_roc, x = x),
-                            paste0(t$method[i[!hard]], ", ", setting_label(t[i[!hard], ])))
-  points <- do.call(rbind, lapply(i[hard], hard_point, x = x))
-  do.call(graphics::plot, c(curves, list(points = points, ...)))
+  person <- if (length(unique(t$unit)) > 1)
+    paste0(if (x$name == "usps") ", digit " else ", person ", unit)
+  list(curves = stats::setNames(lapply(i[!hard], task_roc, x = x),
+                                paste0(t$method[i[!hard]], ", ", setting_label(t[i[!hard], ]))),
+       points = do.call(rbind, lapply(i[hard], hard_point, x = x)),
+       title = paste0(x$name, person, ", run ", run))
+}
+
+# Those of the tasks `i` whose scores are kept.
+with_scores <- function(x, i, call) {
+  kept <- i[!vapply(x$scores[i], is.null, NA)]
+  if (length(kept)) return(kept)
+  stop_fumi("`x` must keep the scores of the run to draw ROC curves, but \"", x$name,
+            "\" has none of this run: `paper_table()` shows its results.", class = "no_data",
+            call = call)
 }
 
 # False and true positive rate at a classifier's own threshold.
@@ -107,8 +127,8 @@ plot_confusion <- function(x, method, setting) {
   on.exit(graphics::par(old))
   graphics::image(seq_len(n), seq_len(n), t(share[n:1, ]),
                   col = grDevices::hcl.colors(50, "Blues", rev = TRUE), axes = FALSE,
-                  zlim = c(0, 100), xlab = "predicted digit", ylab = "digit",
-                  main = attr(share, "title"), font.main = 1, cex.main = 1)
+                  zlim = c(0, 100), xlab = "predicted digit", ylab = "digit")
+  fitted_title(paste0(attr(share, "title"), ": per cent of each row"))
   graphics::axis(1, seq_len(n), colnames(share), tick = FALSE, gap.axis = 0)
   graphics::axis(2, seq_len(n), rev(rownames(share)), tick = FALSE, las = 1)
   graphics::text(col(share), n + 1 - row(share),

@@ -8,11 +8,12 @@ curve_page <- function(panels, axis, ylab = "", main = NULL, share = TRUE, main_
   old <- graphics::par(c("mfrow", "mar", "oma", "mgp", "tcl", "cex"))
   on.exit(graphics::par(old))
   shape <- if (share) panel_shape(n, graphics::par("din")) else c(n, 1)
-  axis <- turned_names(axis, graphics::par("fin")[1] / if (n > 1) shape[2] else 1)
+  cex <- if (n > 6) 0.7 else if (n > 1) 0.85 else 1
+  axis <- turned_names(axis, graphics::par("fin")[1] / if (n > 1) shape[2] else 1, cex)
   outside <- c(axis$lines, if (nzchar(ylab)) 4 else 3, if (is.null(main)) 0.2 else 1.6, axis$over)
   if (n > 1) {
     graphics::par(mfrow = shape)
-    graphics::par(mar = c(0.4, 0.4, 1.4, 1.2), oma = outside, cex = if (n > 6) 0.7 else 0.85)
+    graphics::par(mar = c(0.4, 0.4, 1.4, 1.2), oma = outside, cex = cex)
   } else graphics::par(mar = outside + c(0, 0, 1.4, 0))
   graphics::par(mgp = c(2, 0.5, 0), tcl = -0.25)
   for (i in seq_len(n))
@@ -54,19 +55,25 @@ draw_curves_panel <- function(panel, axis, room, left, bottom) {
   if (!is.null(panel$key) && is.null(room$corner))
     return(draw_words(c(paste0(panel$main, ":"), sub("^[a-z]+ ", "", panel$key)),
                       c("black", panel$col), 0.3))
-  wide <- graphics::strwidth(panel$main, "inches") * 1.05
-  graphics::title(panel$main, line = 0.3, font.main = 1,
-                  cex.main = min(1, graphics::par("pin")[1] / max(wide, 1e-9)))
+  fitted_title(panel$main, 0.3)
   if (!is.null(panel$key))
     graphics::legend(room$corner, panel$key, col = panel$col, lty = 1, lwd = 2, seg.len = 1,
                      bty = "n", cex = 0.8, y.intersp = 0.9, inset = 0.01,
                      ncol = key_columns(panel$key))
 }
 
+# A title that is not wider than its panel.
+fitted_title <- function(main, line = NA) {
+  wide <- graphics::strwidth(main, "inches") * 1.05
+  graphics::title(main, line = line, font.main = 1,
+                  cex.main = min(1, graphics::par("pin")[1] / max(wide, 1e-9)))
+}
+
 # The limits of the values in all panels, and the corner where the legend covers no curve. If there
 # is none, the title is the legend.
 key_room <- function(panels, axis) {
   ylim <- range(0, lapply(panels, `[[`, "x"), finite = TRUE)
+  if (diff(ylim) == 0) ylim <- c(-1, 1)
   with_key <- Filter(function(panel) !is.null(panel$key), panels)
   if (!length(with_key)) return(list(ylim = ylim, corner = NULL))
   letters <- vapply(with_key, function(panel) {
@@ -104,14 +111,16 @@ free_corner <- function(x, y, xlim, ylim, size,
 most_names <- 12
 
 # The position and label of each feature on the axis: from the `axis` of the bags; else from the
-# numbers in the features' names, with the text around them as axis label; else up to twelve names.
+# numbers in the features' names, with the text around them as axis label; else up to twelve names,
+# or numbers of features without names.
 feature_axis <- function(features, axis, d) {
   if (!is.null(axis)) return(list(at = axis$values, label = axis$label))
   numbered <- numbers_in_names(features)
   if (!is.null(numbered)) return(numbered)
-  if (!is.null(features) && d <= most_names)
-    return(list(at = seq_len(d), label = "", names = features))
-  list(at = seq_len(d), label = "feature")
+  if (d > most_names) return(list(at = seq_len(d), label = "feature"))
+  if (is.null(features)) return(list(at = seq_len(d), label = "feature",
+                                     names = as.character(seq_len(d))))
+  list(at = seq_len(d), label = "", names = features)
 }
 
 # "900 nm", "X900.nm" and "t017ms": increasing or decreasing numbers, with the same text around
@@ -132,15 +141,16 @@ numbers_in_names <- function(features) {
 }
 
 # Long names have two lines, and names that are too wide for their share of a panel are rotated.
-# `lines`: the margin that the axis needs; `over`: what the last name needs on the right.
-turned_names <- function(axis, width) {
+# `lines`: the margin that the axis needs; `over`: what the last name or number needs on the right.
+# `cex`: the size of the panel's text.
+turned_names <- function(axis, width, cex = 1) {
   axis$names <- short_names(axis$names)
-  letter <- graphics::par("cin")[1] * 0.55
-  parts <- strsplit(as.character(axis$names), "\n")
-  long <- max(0, nchar(unlist(parts))) * letter
-  axis$turn <- long > 0.8 * width / length(axis$at)
-  names <- if (axis$turn) min(long / graphics::par("csi"), 8) else max(1, lengths(parts))
-  axis$over <- if (axis$turn) 0.5 else max(0.5, long / graphics::par("csi") / 2)
+  said <- if (length(axis$names)) axis$names else format(axis$at, digits = 4)
+  long <- 0.9 * max(graphics::strwidth(said, "inches"))
+  axis$turn <- length(axis$names) > 0 && cex * long > 0.8 * width / length(axis$at)
+  line <- graphics::par("csi")
+  names <- if (axis$turn) min(long / line + 0.3, 8) else max(1, lengths(strsplit(said, "\n")))
+  axis$over <- max(0.5, if (!axis$turn) long / line / 2)
   axis$lines <- 0.9 + names + if (nzchar(axis$label)) 1.3 else 0
   axis
 }

@@ -49,43 +49,48 @@ draw_picture <- function(values, image_dim, x, y, size, limits, frame = "grey70"
 }
 
 # Lower left corners and size of pictures, as large as possible on a `page` of this size in inches,
-# in the middle of the page. Groups stand next to each other where that makes pictures larger.
+# in the middle of the page, and the `width` of each with the space for its title. Groups stand next
+# to each other where that makes pictures larger.
 picture_places <- function(page, image_dim, group, title, n_col, by_row, has_main) {
   count <- as.vector(table(factor(group, unique(group))))
   left <- if (by_row) min(max(graphics::strwidth(title, "inches")) + 0.1, 0.3 * page[1]) else 0.05
-  above <- if (!by_row && any(nzchar(title))) graphics::strheight("M", "inches") * 1.6 + 0.04 else 0
+  above <- if (!by_row && any(nzchar(title))) graphics::strheight("M", "inches") * 1.6 + 0.05 else 0
   bottom <- 0.22
   room <- page - c(left + 0.05, bottom + 0.04 + if (has_main) 0.26 else 0)
   close <- if (by_row && max(count) > 12) 0.03 else 0.07
   gap <- c(close, close + above)
-  pixel <- function(n) min((room / c(n, sum(ceiling(count / n))) - gap) / rev(image_dim))
+  wide <- function(title) max(0, if (above > 0) graphics::strwidth(title, "inches"))
+  # No titles of less than half their size.
+  pixel <- function(n, rows = sum(ceiling(count / n)))
+    if (n > 1 && room[1] / n < wide(short_titles(title)) / 2) -Inf
+    else min((room / c(n, rows) - gap) / rev(image_dim))
   if (is.null(n_col)) {
     n_col <- which.max(vapply(seq_len(max(count)), pixel, 0))
-    one_row <- min((room / c(sum(count), 1) - gap) / rev(image_dim))
-    if (!by_row && one_row > pixel(n_col)) count <- n_col <- sum(count)
+    if (!by_row && pixel(sum(count), 1) > pixel(n_col)) count <- n_col <- sum(count)
   }
   size <- max(pixel(n_col), 1e-3) * rev(image_dim)
+  step <- pmax(size + gap, c(min(room[1] / min(n_col, max(count)), wide(title) + gap[1]), 0))
   within <- sequence(count) - 1
   first <- rep(cumsum(c(0, ceiling(count / n_col)))[seq_along(count)], count)
   column <- within %% n_col
   row <- first + within %/% n_col
-  used <- c(max(column) + 1, max(row) + 1) * (size + gap)
-  list(x = left + (room[1] - used[1] + gap[1]) / 2 + column * (size + gap)[1], above = above,
-       y = bottom + (room[2] + used[2]) / 2 - (row + 1) * (size + gap)[2] + gap[2] - above,
-       size = size, left = left)
+  used <- c(max(column) + 1, max(row) + 1) * step
+  list(x = left + (room[1] - used[1] + step[1] - size[1]) / 2 + column * step[1], above = above,
+       y = bottom + (room[2] + used[2]) / 2 - (row + 1) * step[2] + gap[2] - above,
+       size = size, left = left, width = step[1] - gap[1])
 }
 
 # Titles that fit their space; if they would be too small to read, the word that all background
 # atoms share is left out.
 draw_titles <- function(title, at, colour, by_row) {
-  place <- if (by_row) at$left - 0.1 else at$size[1]
+  place <- if (by_row) at$left - 0.1 else at$width
   fit <- function(title) min(1, place / max(graphics::strwidth(title, "inches"), 1e-9))
   if (fit(title) < 0.6) title <- short_titles(title)
   cex <- min(max(0.4, fit(title)), if (by_row) at$size[2] / graphics::strheight("M", "inches"))
   if (by_row)
     return(graphics::text(min(at$x) - 0.06, at$y + at$size[2] / 2, title, adj = c(1, 0.5),
                           cex = cex, col = colour))
-  graphics::text(at$x + at$size[1] / 2, at$y + at$size[2] + 0.04, title, adj = c(0.5, 0), cex = cex,
+  graphics::text(at$x + at$size[1] / 2, at$y + at$size[2] + 0.07, title, adj = c(0.5, 0), cex = cex,
                  col = colour, xpd = NA)
 }
 

@@ -9,8 +9,7 @@ plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   old <- graphics::par(mar = c(3.2, left, 1.8, 0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   log <- if (is_ratio(said$score)) "x" else ""
-  cut <- attr(said, "threshold")
-  if (nzchar(log) && !isTRUE(cut > 0)) cut <- NA
+  cut <- drawn_threshold(said, log)
   row <- as.integer(said$label)
   graphics::plot(range(said$score, cut, na.rm = TRUE), c(0.5, nlevels(said$label) + 0.5),
                  type = "n", log = log, xlab = "score of the bag", ylab = "", xaxt = "n",
@@ -40,6 +39,16 @@ bag_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   label <- factor(new_data$classes[1 + new_data$label], new_data$classes)
   structure(data.frame(score, label = droplevels(label), positive = new_data$label),
             threshold = if (...length()) NA_real_ else usual_threshold(x))
+}
+
+# The threshold, or NA if a logarithmic axis cannot show it, or if it is so far away that all scores
+# would be one point.
+drawn_threshold <- function(said, log) {
+  cut <- attr(said, "threshold")
+  if (is.na(cut) || nzchar(log) && cut <= 0) return(NA_real_)
+  scale <- if (nzchar(log)) base::log else identity
+  span <- diff(range(scale(said$score)))
+  if (span > 0 && diff(range(scale(c(said$score, cut)))) > 10 * span) NA_real_ else cut
 }
 
 is_ratio <- function(score) all(score > 0) && max(score) > max(1, 10 * min(score))

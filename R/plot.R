@@ -17,7 +17,8 @@
 #'   classifier (`"weights"` is a synonym), or, largest weights first, the instances that [miles()]
 #'   selected and the support vectors of [mi_svm()] with another kernel. `"objective"`: the
 #'   objective by iteration, for all starts. `"scores"`: the scores of all bags of `new_data` by
-#'   label, with the threshold. `"bag"`: the instances of one bag with their scores, highest first.
+#'   label, with the threshold. `"bag"`: the instances of one bag with their numbers and scores,
+#'   highest first.
 #' @param new_data [bags()], for `"scores"` and `"bag"`, which need them: a fit keeps no training
 #'   data.
 #' @param bag number or id, default 1, for `"bag"`: which bag of `new_data`.
@@ -27,8 +28,8 @@
 #' @aliases plot.dlfumi plot.mi_ace plot.dmil plot.mi_he
 #' @examples
 #' set.seed(1)
-#' b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
-#' fit <- dlfumi(b, n_target = 1, n_background = 3)
+#' b <- sim_bags(n_bags = 30, image_dim = c(8, 8))
+#' fit <- dlfumi(b, n_target = 1, n_background = 5)
 #' plot(fit)
 #' plot(fit, "objective")
 #' plot(fit, "scores", new_data = b)
@@ -153,26 +154,31 @@ objective_path <- function(x, call = rlang::caller_env(2)) {
   last <- x$objective
   if (is.data.frame(last)) last <- last$objective[nrow(last)]
   ends <- tapply(path$objective, path$start, function(v) v[length(v)])
-  best <- if (is.null(last)) 1 else which.min(abs(ends - last))
+  best <- if (!is.null(x$start_objective)) which.min(x$start_objective)
+          else if (is.null(last)) 1 else which.min(abs(ends - last))
   path$best <- path$start == names(ends)[best]
   path
 }
 
+objective_title <- function(path)
+  paste0("Objective by iteration", if (!all(path$best)) ", the best start in orange")
+
 plot_objective <- function(x) {
   path <- objective_path(x)
   best <- path[path$best, ]
-  old <- graphics::par(mar = c(3.2, 4.5, 1.8, 0.5), mgp = c(2, 0.5, 0), tcl = -0.25)
+  old <- graphics::par(mar = c(3.2, 4.5, 1.8, 1), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   graphics::plot(range(path$iteration), range(path$objective), type = "n", xlab = "iteration",
-                 ylab = "", las = 1, bty = "l", main = "Objective by iteration", font.main = 1,
-                 cex.main = 1, xaxt = "n")
-  whole <- unique(round(pretty(range(path$iteration))))
-  graphics::axis(1, whole)
+                 ylab = "", las = 1, bty = "l", xaxt = "n")
+  fitted_title(objective_title(path))
+  graphics::axis(1, whole_numbers(path$iteration))
   for (part in split(path, path$start))
     graphics::lines(part$iteration, part$objective, col = "grey75")
   graphics::lines(best$iteration, best$objective, type = if (nrow(best) < 2) "p" else "l", lwd = 2,
                   col = target_colour)
 }
+
+whole_numbers <- function(x) unique(round(pretty(range(x))))
 
 # ---- one bag -------------------------------------------------------------------------------------
 
@@ -180,12 +186,12 @@ plot_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   shown <- scored_bag(x, new_data, bag, ..., call = call)
   colour <- ifelse(shown$score > shown$cut, target_colour, "grey70")
   if (is.null(x$image_dim)) return(plot_instance_scores(shown, colour))
-  picture_page(shown$instances, x$image_dim, format_each(shown$score), colour,
-               limits = range(shown$instances), main = shown$title)
+  picture_page(shown$instances, x$image_dim, shown$name, colour, limits = range(shown$instances),
+               main = shown$title)
 }
 
-# The instances of one bag by decreasing score, and the threshold of instances, infinite if there
-# is none.
+# The instances of one bag by decreasing score, each with its number and score as `name`, and the
+# threshold of instances, infinite if there is none.
 scored_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   check_plotted_bags(new_data, call)
   one <- new_data[bag_index(new_data, bag, "bag", call)]
@@ -195,12 +201,12 @@ scored_bag <- function(x, new_data, bag, ..., call = rlang::caller_env()) {
   rank <- order(score, decreasing = TRUE)
   cut <- calibration_of(x)$instance$threshold
   if (is.null(cut) || is.na(cut)) cut <- Inf
-  title <- paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], "): score by instance")
+  title <- paste0("bag ", one$ids, " (label ", one$classes[1 + one$label], "): score by instance",
+                  if (is.finite(cut)) paste0(", threshold ", format(cut, digits = 3)))
   list(score = score[rank], rank = rank, cut = cut, title = title,
+       name = paste0(rank, ": ", vapply(score[rank], format, "", digits = 3)),
        instances = t(as.matrix(one))[, rank, drop = FALSE])
 }
-
-format_each <- function(values) vapply(values, format, "", digits = 3)
 
 check_plotted_bags <- function(new_data, call) {
   if (!inherits(new_data, "bags"))
@@ -215,8 +221,8 @@ plot_instance_scores <- function(shown, colour) {
   old <- graphics::par(mar = c(3.2, 4, 1.8, 0.5), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   graphics::barplot(shown$score - from, names.arg = shown$rank, col = colour, border = NA, las = 1,
-                    xlab = "instance", main = shown$title, font.main = 1, cex.main = 1,
-                    offset = from, ylim = range(from, shown$score))
+                    xlab = "instance", offset = from, ylim = range(from, shown$score))
+  fitted_title(shown$title)
   graphics::mtext("score", 2, 2.9)
   graphics::abline(h = cut, lty = 2, col = "grey30")
 }

@@ -21,7 +21,9 @@
 #'
 #' **Values** are stored for display only: a picture in 256 steps from its lowest value (black) to
 #' its highest (white). An instance and its reconstructions share one grey range, so that they can
-#' be compared; curves of a bag share their axis, which shows the names of the features.
+#' be compared; curves of a bag share their axis, which shows the names of the features or the
+#' numbers given to [bags()] as `axis`. Scores of bags that are ratios and differ much are on a
+#' logarithmic axis.
 #'
 #' **Address.** Your choices are written to the address of the page, so that a link or bookmark
 #' restores them: `page.html#bag=a&threshold=0.5&filter=miss`. `bag` is an id, `threshold` a
@@ -98,10 +100,20 @@ view_data <- function(fit, b, title, max_instances, call = rlang::caller_env()) 
   threshold <- c(usual_threshold(fit), NA)[1]
   cut <- c(calibration_of(fit)$instance$threshold, NA)[1]
   list(title = title, classes = b$classes, parts = parts, features = fit$n_features,
-       names = fit$features, dim = view_dim(fit, b), thresholds = exact(c(threshold, cut)),
+       axis = view_axis(fit), dim = view_dim(fit, b), thresholds = exact(c(threshold, cut)),
        own = if (own) exact(said$own), atoms = view_atoms(fit),
        bags = cbind(view_bags(b, said, mine, shown),
                     view_values(fit, x, lapply(shown, function(i) column[i]))))
+}
+
+# The names of features, or their numbers if `bags(axis = )` gave them; the label of the axis; and,
+# if they are not evenly spaced, their places on it, from 0 to 1.
+view_axis <- function(fit) {
+  at <- feature_axis(fit$features, fit$axis, fit$n_features)$at
+  place <- (at - min(at)) / max(diff(range(at)), 1e-300)
+  even <- isTRUE(all.equal(place, seq(0, 1, length.out = length(place))))
+  list(names = if (is.null(fit$axis)) fit$features else vapply(at, format, "", digits = 6),
+       label = fit$axis$label, at = if (!even && length(at) > 1) exact(place))
 }
 
 # One row per bag; a truth that is not known is 2.

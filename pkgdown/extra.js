@@ -15,6 +15,7 @@ function tableOfContents() {
     link.href = "#" + heading.id;
     link.textContent = heading.textContent;
   }
+  toc.hidden = list.childElementCount === 0;
 }
 
 // A search in the index that pkgdown writes, without the network: sections that hold all words of
@@ -45,9 +46,10 @@ function search() {
     a.href = root + entry.path.slice(1) + (entry.id ? "#" + entry.id : "");
     a.append(place(entry));
     const text = entry.text || entry.code || "";
-    const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
+    const word = Math.max(0, text.toLowerCase().indexOf(words[0]));
+    const at = word < 40 ? 0 : text.indexOf(" ", word - 40) + 1, end = text.lastIndexOf(" ", at + 110);
     const more = a.appendChild(document.createElement("small"));
-    more.textContent = text.slice(at, at + 110);
+    more.textContent = text.length <= at + 110 ? text.slice(at) : text.slice(at, end) + " \u2026";
     return a;
   };
   const show = async () => {

@@ -26,6 +26,20 @@ as_mathml <- list(tag_eqn = function(x, ...) mathml(x, "$"),
 for (class in names(as_mathml))
   registerS3method("as_html", class, as_mathml[[class]], asNamespace("pkgdown"))
 
+# The text of a section with items, such as "Value", is not broken where a line ends with a link.
+describe_contents <- function(x, ...) {
+  item <- vapply(x, inherits, NA, "tag_item")
+  said <- which(!vapply(x, pkgdown:::is_whitespace, NA))
+  # Space belongs to what follows it.
+  in_list <- c(item[said], TRUE)[findInterval(seq_along(x) - 1, said) + 1]
+  pieces <- split(x, cumsum(c(TRUE, diff(in_list) != 0)))
+  paste(unlist(lapply(unname(pieces), function(piece)
+    if (any(vapply(piece, inherits, NA, "tag_item")))
+      paste0("<dl>\n", pkgdown:::parse_descriptions(piece, ...), "</dl>")
+    else pkgdown:::flatten_para(piece, ...))), collapse = "\n")
+}
+utils::assignInNamespace("describe_contents", describe_contents, "pkgdown")
+
 # The index keeps whole sentences, which the search shows.
 utils::assignInNamespace("strip_stop_words", identity, "pkgdown")
 

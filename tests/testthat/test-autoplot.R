@@ -137,3 +137,38 @@ test_that("searches name their parameters, explanations their parts", {
   }
   expect_error(ggplot2::autoplot(why[0, ]), "`object`", class = "fumi_error_empty")
 })
+
+test_that("every picture has a frame, constant ones are grey, and few features have points", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 6, bag_size = 4, image_dim = c(4, 5))
+  fit <- fit_to(b)
+  fit$dictionary[, 2] <- 0
+  plot <- ggplot2::autoplot(fit)
+  expect_identical(unique(plot$data$value[plot$data$atom == "background 1"]), 0.5)
+  frames <- do.call(rbind, lapply(built(plot)[-1], `[`, c("PANEL", "colour")))
+  expect_setequal(as.character(frames$PANEL), c("1", "2", "3"))
+  one <- fit_to(sim_bags(n_bags = 6, bag_size = 4, n_features = 1), normalize = "none")
+  expect_silent(shown <- built(ggplot2::autoplot(one)))
+  expect_identical(unique(shown[[1]]$x), 1)
+  expect_identical(picture_columns(6, c(12, 5)), 6L)
+  expect_identical(picture_columns(6, c(3, 20)), 1L)
+})
+
+test_that("the best start is marked, and numbers are within the range of the data", {
+  set.seed(1)
+  fit <- em_dd(sim_bags(n_bags = 20, bag_size = 4, n_features = 6), n_start = 3)
+  plot <- ggplot2::autoplot(fit, "objective")
+  best <- as.character(unique(plot$data$start[plot$data$best]))
+  expect_identical(best, as.character(which.min(fit$start_objective)))
+  expect_match(plot$labels$title, "best start in orange")
+  breaks <- feature_scale(list(at = c(900, 1490)), TRUE)$breaks(c(900, 1490))
+  expect_true(all(breaks >= 900 & breaks <= 1490))
+})
+
+test_that("experiments have the points of plot()", {
+  plot <- ggplot2::autoplot(paper_results("hyper_hydice"))
+  points <- built(plot)[[3]]
+  expect_identical(nrow(points), 1L)
+  expect_false(any(grepl("mi-SVM", levels(plot$data$curve))))
+  expect_identical(plot$labels$title, "hyper_hydice, run 1")
+})

@@ -18,7 +18,7 @@ test_that("digits have their pictures", {
   expect_match(errors$text[1], "^[0-9] as [0-9]$")
   expect_equal(sum(grepl("^atoms of", errors$text)), 3)
   confused <- drawn(plot(e, "confusion"))
-  expect_true("DL-FUMI, small" %in% confused$text)
+  expect_true("DL-FUMI, small: per cent of each row" %in% confused$text)
   roc <- drawn(plot(e, "roc", method = "mi-SVM"))
   expect_true("mi-SVM, linear" %in% roc$text)
   expect_error(plot(e, "roc", method = "SVM"), "`method` and `setting`", class = "fumi_error_input")
@@ -59,4 +59,12 @@ test_that("a stored experiment is drawn by its name", {
 test_that("what is no experiment is refused", {
   for (x in list(NULL, 1, mtcars))
     expect_error(paper_plot(x), "paper_experiment", class = "fumi_error_type")
+})
+
+test_that("the title says which run is drawn, and a run without scores is refused", {
+  expect_true("olivetti_person, person 2, run 3" %in%
+                drawn(paper_plot("olivetti_person", run = 3, unit = 2))$text)
+  expect_true("mine" %in% drawn(paper_plot("hyper_hydice", main = "mine"))$text)
+  expect_error(paper_plot("hyper_muufl_points"), "`x` must keep the scores", class = "fumi_error_no_data")
+  expect_error(paper_plot("hyper_hydice", run = 2), "none of this run", class = "fumi_error_no_data")
 })

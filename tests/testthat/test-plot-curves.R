@@ -118,3 +118,21 @@ test_that("an axis that is none is refused", {
     expect_error(bags(matrix(1:4, 2), 1:2, 1:0, axis = axis), "`axis`",
                  class = "fumi_error_dimension")
 })
+
+test_that("features without names have whole numbers, and curves of zeros are drawn", {
+  expect_identical(feature_axis(NULL, NULL, 3), list(at = 1:3, label = "feature", names = c("1", "2", "3")))
+  axes <- drawn(curve_page(list(panel(2, 1)), feature_axis(NULL, NULL, 2)))$axes
+  expect_true(any(vapply(axes, function(args) identical(args[[4]], c("1", "2")), NA)))
+  flat <- list(x = matrix(0, 10, 2), main = "curves", col = 1:2, key = c("a", "b"))
+  expect_true("curves" %in% drawn(curve_page(list(flat), numbers(10)))$text)
+})
+
+test_that("the margin has room for turned names, and for half of the last number", {
+  drawn({
+    named <- turned_names(feature_axis(c("magnesium", "b"), NULL, 2), 1)
+    expect_gte((named$lines - 0.9) * par("csi"), 0.9 * strwidth("magnesium", "inches"))
+    number <- turned_names(list(at = c(1, 12345), label = "feature"), 5)
+    expect_false(number$turn)
+    expect_gte(number$over * par("csi"), 0.45 * strwidth("12345", "inches"))
+  })
+})

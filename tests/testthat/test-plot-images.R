@@ -71,3 +71,12 @@ test_that("pictures are one panel of a user's own layout", {
     expect_identical(par("mfg")[1:2], c(1L, 1L))
   })
 })
+
+test_that("pictures of one column have room for their titles", {
+  at <- drawn(picture_places(c(5.5, 3.6), c(12, 1), rep(1, 24), paste0(1:24, ": -0.12"), NULL, FALSE, FALSE))
+  at <- at$returned$value
+  wide <- drawn(strwidth("24: -0.12", "inches"))$returned$value
+  expect_gte(at$width, wide / 2)
+  few <- drawn(picture_places(c(5.5, 3.6), c(12, 1), rep(1, 3), paste("target", 1:3), NULL, FALSE, FALSE))
+  expect_gt(few$returned$value$width, 0.99 * drawn(strwidth("target 3", "inches"))$returned$value)
+})

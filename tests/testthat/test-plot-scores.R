@@ -49,3 +49,13 @@ test_that("scores need bags", {
                class = "fumi_error_empty")
   expect_error(drawn(plot(s$fit, "scores", new_data = s$b, type = "class")), class = "fumi_error")
 })
+
+test_that("a threshold far from all scores is in the title only", {
+  said <- function(score, cut) structure(data.frame(score), threshold = cut)
+  expect_identical(drawn_threshold(said(c(1, 5, 7), 12), ""), 12)
+  expect_identical(drawn_threshold(said(c(1, 5, 7), 1e9), ""), NA_real_)
+  expect_identical(drawn_threshold(said(c(1, 5, 700), 1e9), "x"), 1e9)
+  expect_identical(drawn_threshold(said(c(1, 5, 700), 1e99), "x"), NA_real_)
+  expect_identical(drawn_threshold(said(c(1, 5, 700), -1), "x"), NA_real_)
+  expect_identical(drawn_threshold(said(c(1, 1), 2), ""), 2)
+})

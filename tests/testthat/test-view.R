@@ -171,6 +171,20 @@ test_that("curves keep their values, and the names of features are at their axis
   expect_lte(max(abs(values - t(as.matrix(b)))), max(abs(d$x)) / 255)
 })
 
+test_that("curves are over the axis of their bags, and all of few names are at it", {
+  set.seed(1)
+  x <- matrix(rnorm(16 * 20), 20)
+  at <- c(seq(900, 1080, by = 20), seq(1200, 1700, by = 100))
+  made <- bags(x, rep(1:10, each = 2), rep(1:0, each = 5), axis = list("wavelength in nm" = at))
+  names <- c("alcohol", "magnesium", "blood pressure", "age", "ash", "colour intensity")
+  named <- bags(matrix(x[, 1:6], 20, dimnames = list(NULL, names)), rep(1:10, each = 2), rep(1:0, each = 5))
+  ticks <- "return [...[...document.querySelectorAll('.ticks span')].map(n => n.textContent), placeOf(1).toFixed(4),
+    document.querySelector('.ticks').className, document.querySelector('#instance figcaption').textContent].join('|')"
+  said <- in_browser(c(view_of(sil(made), made), view_of(sil(named), named)), ticks)
+  expect_match(said[1], "^900\\|1080\\|1300\\|1500\\|1700\\|0.0250\\|ticks\\|Horizontal axis: wavelength in nm. Vertical")
+  expect_match(said[2], paste0("^", paste(names, collapse = "\\|"), "\\|0.2000\\|ticks turned\\|Vertical"))
+})
+
 test_that("instances are sorted, and those left out are counted and said", {
   b <- some_bags()
   fit <- fit_to(b)
