@@ -275,7 +275,8 @@ fumi_status fumi_arrange(int K, int N, const int *row, const double *sign, const
   memset(done, 0, (size_t)N);
   for (int first = 0; first < N; first++) {
     memcpy(out, fumi_ccol(A, K, first), sizeof(double) * (size_t)K);
-    for (int i = first; !done[i];) {
+    int i = first;
+    while (!done[i]) {
       double *to = fumi_col(A, K, order[i]);
       for (int k = 0; k < K; k++) in[k] = sign[k] * out[row[k]];
       memcpy(out, to, sizeof(double) * (size_t)K);
