@@ -118,3 +118,7 @@ test_that("an axis that is none is refused", {
     expect_error(bags(matrix(1:4, 2), 1:2, 1:0, axis = axis), "`axis`",
                  class = "fumi_error_dimension")
 })
+
+test_that("curves of a single feature have a legend, too", {
+  expect_identical(free_corner(1, 0.5, c(1, 1), c(0, 1), c(0.2, 0.2)), "topright")
+})
