@@ -122,7 +122,7 @@ rebuild_bags <- function(x, columns, code, ids, label, position, truth = NULL, c
   x["order"] <- list(as.integer(position[order]))
   x["truth"] <- list(truth[order])
   x$cell <- cell[order]
-  x$na.action <- NULL
+  if (!is.null(x$na.action)) x$na.action <- structure(integer(), class = class(x$na.action))
   x
 }
 

@@ -56,8 +56,9 @@
 #' out instances with a missing feature, id or label, as [stats::lm()] does. A bag that loses all
 #' its instances is dropped, with a warning that names it. `na.action(b)` gives the numbers of the
 #' instances left out. `na.exclude` does the same, since a fit keeps no training data. After either
-#' of them, `predict()` returns one row per row of new data, with `NA` for instances with missing
-#' values and for bags that have no other instances. Infinite values are always refused.
+#' of them, also of parts of the bags and where nothing was missing, `predict()` returns one row per
+#' row of new data, with `NA` for instances with missing values and for bags that have no other
+#' instances. Infinite values are always refused.
 #'
 #' @section Sparse features:
 #' A sparse matrix of the package Matrix, such as a `dgCMatrix`, with one row per instance, stays

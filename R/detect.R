@@ -132,8 +132,8 @@ target_basis <- function(target, stats, center_target) {
 # ---- arguments ---------------------------------------------------------------
 
 as_instances <- function(x, name = "x", call = rlang::caller_env()) {
-  dense_columns(if (inherits(x, "bags")) in_user_order(x, x$x) else as_columns(x, name, call),
-                "a detector", call)
+  x <- if (inherits(x, "bags")) in_user_order(x, x$x) else as_columns(x, name, call)
+  check_squares(dense_columns(x, "a detector", call), name, call)
 }
 
 as_background <- function(background, x, ..., call = rlang::caller_env()) {
@@ -273,10 +273,20 @@ make_background <- function(x, name, whitener = whiteners, ridge = 1e-2, energy 
             class = "fumi_background")
 }
 
+# Numbers whose squares neither overflow nor vanish.
+check_squares <- function(x, name, call, lowest = 0) {
+  largest <- largest_value(x)
+  if (largest > 1e150 || largest > 0 && largest < lowest)
+    stop_fumi("`", name, "` must have a largest value below 1e+150",
+              if (lowest > 0) paste(" and above", lowest), " for a detector, not ",
+              signif(largest, 3), ": rescale the data.", class = "scale", call = call)
+  x
+}
+
 background_columns <- function(x, name, call) {
   x <- if (inherits(x, "bags")) x$x[, !in_positive(x), drop = FALSE]
        else as_columns(x, name, call)
-  x <- dense_columns(x, "a background", call)
+  x <- check_squares(dense_columns(x, "a background", call), name, call, lowest = 1e-150)
   if (ncol(x) >= 2 && nrow(x) >= 1) return(x)
   stop_fumi("`", name, "` must have at least two background instances and one feature, not ",
             ncol(x), " and ", nrow(x), ".", class = "empty", call = call)

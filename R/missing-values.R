@@ -13,6 +13,7 @@ check_na_action <- function(na.action, call = rlang::caller_env()) {
 # other instances.
 omit_missing <- function(given, action, call) {
   n <- ncol(given$x)
+  given$omitted <- structure(integer(), class = action)
   rows <- missing_columns(given$x)
   for (part in c("bag", "label"))
     if (length(given[[part]]) == n) rows <- union(rows, which(is.na(given[[part]])))

@@ -97,8 +97,10 @@ key_columns <- function(key) if (length(key) > 3) 2 else 1
 # The first corner whose part of the plot, `size` as a share of it, has none of the points.
 free_corner <- function(x, y, xlim, ylim, size,
                         corners = c("topright", "topleft", "bottomright", "bottomleft")) {
-  x <- (x - xlim[1]) / diff(xlim)
-  y <- (y - ylim[1]) / diff(ylim)
+  within <- function(values, limits)
+    (values - limits[1]) / if (diff(limits) > 0) diff(limits) else 1
+  x <- within(x, xlim)
+  y <- within(y, ylim)
   taken <- function(corner) {
     across <- if (endsWith(corner, "right")) x > 1 - size[1] else x < size[1]
     any(across & if (startsWith(corner, "top")) y > 1 - size[2] else y < size[2])

@@ -66,7 +66,7 @@ plot_atoms <- function(x, call = rlang::caller_env()) {
 # `group` (parts drawn together) of each part; the `limits` of pictures, see picture_page(); and the
 # title, `main`.
 learned_parts <- function(x, call = rlang::caller_env()) {
-  if (inherits(x, "miles"))
+  if (inherits(x, "miles") && length(x$selected))
     return(weighted_instances(x$instances, x$weights, x$selected,
                               "Instances that were kept: number and weight"))
   if (inherits(x, "mi_svm") && !is.null(x$model$support))

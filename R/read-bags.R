@@ -123,8 +123,8 @@ read_bags_csv <- function(file, bag, label, positive, image_dim) {
   d <- tryCatch(utils::read.csv(file, check.names = FALSE, colClasses = "character",
                                 na.strings = "NA", strip.white = FALSE, encoding = "UTF-8"),
                 error = function(e) NULL)
-  if (!all(validUTF8(c(names(d), unlist(d))))) bad_file(file, "a table in UTF-8")
   if (is.null(d) || ncol(d) == 1) bad_file(file, "a table with commas between its columns")
+  if (!all(validUTF8(c(names(d), unlist(d))))) bad_file(file, "a table in UTF-8")
   lacking <- setdiff(c(bag, label), names(d))
   if (length(lacking))
     stop_fumi("`file` must have the columns `", bag, "` and `", label, "`, but ", basename(file),

@@ -81,7 +81,7 @@ tidy_coefficients <- function(x) {
 # What a method has learnt in the space of the features, one row per atom.
 atom_matrix <- function(x) {
   if (inherits(x, "miles"))
-    return(matrix(t(x$instances), ncol(x$instances),
+    return(matrix(t(x$instances), ncol(x$instances), x$n_features,
                   dimnames = list(sprintf("instance%d", x$selected), x$features)))
   atoms <- coef(x)
   if (!is.matrix(atoms)) atoms <- matrix(atoms, 1, dimnames = list("weights", names(atoms)))

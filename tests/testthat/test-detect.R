@@ -239,3 +239,17 @@ test_that("a background prints in few lines", {
   expect_output(print(background_stats(b, "none")), "Whitener: none")
   expect_length(capture.output(print(background_stats(b))), 3)
 })
+
+test_that("numbers whose squares overflow or vanish are refused, not taken for constants", {
+  set.seed(1)
+  x <- matrix(rnorm(15), 5)
+  background <- background_stats(x)
+  expect_equal(ace(x * 1e100, 1:3), ace(x, 1:3))
+  expect_equal(ace(x * 1e-100, 1:3), ace(x, 1:3))
+  for (k in c(1e200, 1e300, 1e-200, 1e-310)) {
+    expect_error(ace(x * k, 1:3), "rescale", class = "fumi_error_scale")
+    expect_error(sub_ace(x * k, 1:3), "rescale", class = "fumi_error_scale")
+  }
+  expect_error(ace(x * 1e200, 1:3, background), "rescale", class = "fumi_error_scale")
+  expect_true(all(is.finite(ace(x * 1e-200, 1:3, background))))
+})

@@ -131,3 +131,14 @@ test_that("a bag of weight 2 counts twice", {
   expect_equal(objective(repeated), objective(weighted), tolerance = .02)
   expect_gt(objective(plain), 1.05 * objective(weighted))
 })
+
+test_that("a fit that selected nothing can be shown", {
+  expect_warning(fit <- miles(instances()[, 1:2], bag = ids, label = per_bag, cost = 1e-6, calibrate = 0),
+                 class = "fumi_warning")
+  expect_length(fit$selected, 0)
+  expect_identical(dim(atom_matrix(fit)), c(0L, 2L))
+  expect_identical(nrow(as.data.frame(tidy(fit))), 0L)
+  expect_error(plot(fit), class = "fumi_error_no_meaning")
+  skip_if_not_installed("ggplot2")
+  expect_error(ggplot2::autoplot(fit), class = "fumi_error_no_meaning")
+})

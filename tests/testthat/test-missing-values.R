@@ -27,7 +27,10 @@ test_that("na.omit and na.exclude leave instances out, by every door", {
   for (action in list(na.pass, NULL, "omit", 1))
     expect_error(bags(x, ids, per_bag, na.action = action), "`na.action`",
                  class = "fumi_error_input")
-  expect_identical(bags(x, ids, per_bag, na.action = na.omit), bags(x, ids, per_bag))
+  whole <- bags(x, ids, per_bag, na.action = na.omit)
+  expect_length(na.action(whole), 0)
+  whole$na.action <- NULL
+  expect_identical(whole, bags(x, ids, per_bag))
   expect_identical(coef(sil(holes, ids, per_bag, na.action = na.omit)),
                    coef(sil(x[kept, ], ids[kept], per_bag)))
 })
@@ -68,4 +71,17 @@ test_that("rows are left out as lm() leaves them out, with factors and terms", {
   model <- suppressWarnings(lm(y ~ sqrt(b) + a + z + splines::ns(a, 2), d))
   expect_identical(unclass(na.action(b))[1:3], unname(unclass(na.action(model)))[1:3])
   expect_equal(unname(as.matrix(b)[, c(1, 2, 6, 7)]), unname(model.matrix(model)[, c(2, 3, 6, 7)]))
+})
+
+test_that("na.omit counts for new data also if the training data were whole, or a part is fitted", {
+  x <- instances()
+  holes <- hole(NA)$x
+  d <- as_frame(holes)
+  whole <- bags(mi(y, id) ~ ., data = as_frame(x), na.action = na.omit)
+  some <- bags(d, "id", "y", na.action = na.omit)
+  for (b in list(whole, some, some[4:1], some[c(1, 1, 2)], c(some[1:2], some[3:4]),
+                 split(some, rep(1, 4))[[1]])) {
+    score <- predict(sil(b, calibrate = 0), holes)$.score
+    expect_identical(which(is.na(score)), 3L)
+  }
 })

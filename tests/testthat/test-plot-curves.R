@@ -136,3 +136,7 @@ test_that("the margin has room for turned names, and for half of the last number
     expect_gte(number$over * par("csi"), 0.45 * strwidth("12345", "inches"))
   })
 })
+
+test_that("curves of a single feature have a legend, too", {
+  expect_identical(free_corner(1, 0.5, c(1, 1), c(0, 1), c(0.2, 0.2)), "topright")
+})
