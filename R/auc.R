@@ -65,7 +65,7 @@ mil_auc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "
                               conf = 0.95, positive = NULL, n_boot = 2000) {
   level <- check_choice(level, c("instance", "bag"), "level")
   if (missing(new_data)) stop_fumi("`new_data` must be given.")
-  if (is.null(truth)) truth <- truth_of(new_data, level)
+  if (is.null(truth)) truth <- truth_of(x, new_data, level)
   out <- stats::predict(x, new_data, type = "score", level = level, ...)
   if (level == "instance" && anyNA(out$.bag))
     stop_fumi("`bag` must be given for `level = \"instance\"`: the new data do not carry bag ids.",

@@ -92,7 +92,7 @@ mil_calibrate <- function(object, x, ..., refit = NULL, folds = "auto", work = 0
   if (!is.null(refit) && !is.function(refit))
     stop_fumi("`refit` must be a function of bags, not ", describe(refit), ".")
   folds <- check_calibrate(folds, "folds")
-  b <- check_both_labels(bags(x, ...))
+  b <- check_same_positive(object, check_both_labels(bags(x, ...)), "x")
   if (is.null(refit)) return(with_calibration(object, given_scores(object, b), "given"))
   calibrate_fit(object, b, folds, refit, work, check_flag(progress, "progress"))
 }

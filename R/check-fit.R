@@ -47,6 +47,7 @@ check_fit <- function(fit, bags = NULL) {
     if (!inherits(bags, "bags"))
       stop_fumi("`bags` must be the bags that `fit` was fitted to, not ", describe(bags), ".",
                 class = "type")
+    check_same_positive(fit, bags, "bags")
     found <- c(found, problems_with_bags(fit, bags))
   }
   as_fit_check(found)

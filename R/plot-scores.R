@@ -34,6 +34,7 @@ bag_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   check_plotted_bags(new_data, call)
   if (!length(new_data))
     stop_fumi("`new_data` must have at least one bag to plot.", class = "empty", call = call)
+  check_same_positive(x, new_data, "new_data", call)
   score <- predict(x, new_data, level = "bag", ...)$.score
   if (is.null(score)) stop_fumi("`type` must be \"score\" to plot scores.", call = call)
   label <- factor(new_data$classes[1 + new_data$label], new_data$classes)

@@ -46,7 +46,7 @@ mil_roc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "
   level <- check_choice(level, c("instance", "bag"), "level")
   na <- check_choice(na, c("stop", "drop"), "na")
   if (missing(new_data)) stop_fumi("`new_data` must be given.")
-  if (is.null(truth)) truth <- truth_of(new_data, level)
+  if (is.null(truth)) truth <- truth_of(x, new_data, level)
   score <- stats::predict(x, new_data, type = "score", level = level, ...)$.score
   make_roc(score, truth, positive, na)
 }
@@ -79,15 +79,25 @@ check_both_classes <- function(truth, positive, call) {
 }
 
 # The truth that the data hold, in the order of the rows of their predictions.
-truth_of <- function(new_data, level, call = rlang::caller_env()) {
+truth_of <- function(object, new_data, level, call = rlang::caller_env()) {
   if (!inherits(new_data, "bags"))
     stop_fumi("`truth` must be given when `new_data` is not a `bags` object, but it is NULL.",
               class = "truth", call = call)
+  check_same_positive(object, new_data, "new_data", call)
   if (level == "bag") return(new_data$label)
   if (is.null(new_data$truth))
     stop_fumi("`truth` must be given when `new_data` has none for its instances, but it is NULL ",
               "(`level = \"bag\"` needs only the labels).", class = "truth", call = call)
   in_user_order(new_data, new_data$truth)
+}
+
+# Bags whose positive class is the negative one of the fit would turn all comparisons round.
+check_same_positive <- function(object, b, name, call = rlang::caller_env()) {
+  if (!identical(b$classes, rev(object$classes))) return(invisible(b))
+  stop_fumi("`", name, "` must have the positive class of the fit, ", describe(object$classes[2]),
+            ", but its positive class is ", describe(b$classes[2]),
+            ": make these bags with `positive = ", describe(object$classes[2]), "`.",
+            class = "label", call = call)
 }
 
 #' @export

@@ -331,7 +331,7 @@ chance_of_best <- function(few, size, n) {
 
 held_out_accuracy <- function(fit, b, level) {
   called <- stats::predict(fit, b, type = "class", level = level)$.pred_class == fit$classes[2]
-  mean(called == truth_of(b, level))
+  mean(called == truth_of(fit, b, level))
 }
 
 # ---- result ------------------------------------------------------------------------------

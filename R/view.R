@@ -59,6 +59,7 @@ mil_view <- function(fit, bags, file = tempfile("mil_view-", fileext = ".html"),
   if (!inherits(bags, "bags"))
     stop_fumi("`bags` must be bags, not ", describe(bags), ".", class = "type")
   if (length(bags) == 0) stop_fumi("`bags` must have at least one bag to view.", class = "empty")
+  check_same_positive(fit, bags, "bags")
   check_file_name(file)
   if (is.null(title)) title <- paste("Bags scored by", model_title(fit))
   if (!is.character(title) || length(title) != 1 || is.na(title))

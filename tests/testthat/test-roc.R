@@ -158,3 +158,25 @@ test_that("all kinds of plots run and leave the device as it was", {
   expect_error(plot(r, labels = c("a", "b")), class = "fumi_error_dimension")
   expect_error(plot(r, points = data.frame(x = 1)), class = "fumi_error_type")
 })
+
+test_that("bags whose positive class is the negative one of the fit are refused", {
+  set.seed(20)
+  d <- as.data.frame(sim_bags(n_bags = 16, bag_size = 3, n_features = 4))
+  d$label <- ifelse(d$label == 1, "tumour", "healthy")
+  d$truth <- NULL
+  b <- bags(d, "bag", "label", positive = "tumour")
+  swapped <- bags(d, "bag", "label", positive = "healthy")
+  fit <- sil(b)
+  comparisons <- list(
+    function(b) mil_roc(fit, b, level = "bag"), function(b) mil_auc(fit, b, level = "bag"),
+    function(b) mil_calibrate(fit, b), function(b) plot(fit, "scores", new_data = b),
+    function(b) mil_view(fit, b, open = FALSE), function(b) check_fit(fit, b))
+  grDevices::pdf(NULL)
+  for (compare in comparisons) {
+    expect_error(compare(swapped), "positive class of the fit, \"tumour\"",
+                 class = "fumi_error_label")
+    expect_no_error(compare(b))
+  }
+  grDevices::dev.off()
+  expect_equal(predict(fit, swapped), predict(fit, b))
+})
