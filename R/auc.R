@@ -24,8 +24,9 @@
 #' @param x numeric scores, higher = more target; a fitted model; or a curve of [mil_roc()], whose
 #'   values are treated as independent.
 #' @param truth,new_data,level,positive as in [mil_roc()].
-#' @param bag `NULL` (default), or, for scores of instances, a vector with the bag of each. Without
-#'   it, scores are treated as independent, like those of bags.
+#' @param bag `NULL` (default), or, for scores of instances, a vector with the bag of each; for
+#'   scores of bags, what groups them, such as the person of each. Without it, scores are treated as
+#'   independent, like those of bags.
 #' @param conf number in (0, 1\], default 0.95: the confidence level.
 #' @param n_boot whole number >= 2, default 2000: number of bootstrap draws.
 #' @param ... for a model: passed on to `predict()`.
@@ -65,7 +66,7 @@ mil_auc.mil_model <- function(x, new_data, truth = NULL, level = c("instance", "
                               conf = 0.95, positive = NULL, n_boot = 2000) {
   level <- check_choice(level, c("instance", "bag"), "level")
   if (missing(new_data)) stop_fumi("`new_data` must be given.")
-  if (is.null(truth)) truth <- truth_of(new_data, level)
+  if (is.null(truth)) truth <- truth_of(x, new_data, level)
   out <- stats::predict(x, new_data, type = "score", level = level, ...)
   if (level == "instance" && anyNA(out$.bag))
     stop_fumi("`bag` must be given for `level = \"instance\"`: the new data do not carry bag ids.",
@@ -87,9 +88,12 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
   conf <- check_number(conf, "conf", above = 0, max = 1, call = call)
   score <- as.vector(roc$original.predictor)
   truth <- roc$original.response == roc$levels[2]
-  auc <- mean(placements(score, truth))
+  positive <- placements(score, truth)
+  auc <- mean(positive)
+  parts_of <- function(bag) variance_parts(positive, placements(-score, !truth), bag[truth],
+                                           bag[!truth])
   if (is.null(bag)) {
-    parts <- variance_parts(score, truth, seq_along(score))
+    parts <- parts_of(seq_along(score))
     variance <- sum(parts$variance)
     pairs <- min(sum(truth), sum(!truth))
   } else {
@@ -97,12 +101,13 @@ auc_of_curve <- function(roc, bag, conf, n_boot, call = rlang::caller_env()) {
       stop_fumi("`bag` must give the bag of each of the ", length(score), " scores, not ",
                 describe(bag), ".", call = call)
     bag <- match(bag, unique(bag))
-    parts <- variance_parts(score, truth, bag)
+    parts <- parts_of(bag)
     n_boot <- check_count(n_boot, "n_boot", min = 2, call = call)
-    variance <- bootstrap_variance(score, truth, bag, n_boot) + sum(parts$variance[parts$bound])
+    variance <- bootstrap_variance(score, truth, bag, n_boot) + sum(parts$variance[parts$n == 1])
     pairs <- min(length(unique(bag[truth])), length(unique(bag[!truth])), max(1, max(bag) %/% 2))
   }
-  interval <- probit_interval(auc, variance, conf, pairs, parts$df)
+  interval <- probit_interval(auc, variance, conf, pairs,
+                             satterthwaite(parts$variance, parts$n))
   data.frame(auc, low = interval[1], high = interval[2], se = sqrt(variance), conf,
              positive = sum(truth), negative = sum(!truth))
 }
@@ -112,23 +117,24 @@ placements <- function(score, truth) {
   (rank(score)[truth] - rank(score[truth])) / sum(!truth)
 }
 
-# The variances of the AUC that come from the bags with a positive and from those without, by
+# The variances of the AUC that come from the bags without a positive and from those with one, by
 # Obuchowski (1997), which for bags of a single score is DeLong's: from the sum of the placements
-# of each bag, less their mean. One bag says nothing of its kind; its placements are between 0 and
-# 1, which bounds their variance. `df`: Satterthwaite's degrees of freedom of the sum.
-variance_parts <- function(score, truth, bag) {
-  placement <- numeric(length(score))
-  placement[truth] <- placements(score, truth)
-  placement[!truth] <- placements(-score, !truth)
-  auc <- mean(placement[truth])
-  share <- ifelse(truth, 1 / sum(truth), 1 / sum(!truth))
-  sums <- rowsum((placement - auc) * share, bag)[, 1]
-  of_kind <- split(sums, seq_along(sums) %in% bag[truth])
-  n <- lengths(of_kind)
-  variance <- ifelse(n > 1, n * vapply(of_kind, stats::var, 0), auc * (1 - auc))
-  weight <- ifelse(n > 1, variance^2 / (n - 1), 0)
-  list(variance = variance, bound = n == 1,
-       df = if (sum(weight) > 0) sum(variance)^2 / sum(weight) else Inf)
+# of each bag, less their mean. `n`: the numbers of these bags. A single bag says nothing of its
+# kind; its placements are between 0 and 1, which bounds their variance.
+variance_parts <- function(positive, negative, bag_of_positive, bag_of_negative) {
+  auc <- mean(positive)
+  share <- c((positive - auc) / length(positive), (negative - auc) / length(negative))
+  sums <- rowsum(share, c(bag_of_positive, bag_of_negative))
+  of_kind <- split(sums[, 1], factor(rownames(sums) %in% bag_of_positive, c(FALSE, TRUE)))
+  n <- unname(lengths(of_kind))
+  spread <- vapply(of_kind, stats::var, 0, USE.NAMES = FALSE)
+  list(variance = ifelse(n > 1, n * spread, (n == 1) * auc * (1 - auc)), n = n)
+}
+
+# Satterthwaite's degrees of freedom of the sum of these variances.
+satterthwaite <- function(variance, n) {
+  weight <- ifelse(n > 1, variance^2 / pmax(n - 1, 1), 0)
+  if (sum(weight) > 0) sum(variance)^2 / sum(weight) else Inf
 }
 
 # The variance of the AUC over draws of whole bags, drawn separately from those with a positive and

@@ -10,10 +10,13 @@
 #' their `truth`, which the bags must contain. `"witness"` needs no truth: it compares the largest
 #' score of each positive bag with the largest score of the same number of instances drawn from all
 #' negative bags, none of which is a target. The AUC is the probability that the positive bag has
-#' the larger one, computed exactly over all such draws. So a method that has learned nothing gets
-#' 0.5 whatever the sizes of the bags, and a `tpr` near `fpr` (a little above it where a fold has
-#' few negative bags, as on any ROC curve of few scores). The level `"bag"`, in contrast, depends on
-#' the sizes: the largest of fifty scores tends to exceed the largest of four.
+#' the larger one, computed exactly over all such draws; of a bag with more instances than all
+#' negative bags together, as many are drawn as these have. So a method that has learned nothing
+#' gets 0.5 whatever the sizes of the bags, and a `tpr` near `fpr` (a little above it where a fold
+#' has few negative bags, as on any ROC curve of few scores). If the instances of a bag resemble each
+#' other, it gets less than 0.5, because a draw from several bags is more varied than a bag. The
+#' level `"bag"`, in contrast, depends on the sizes: the largest of fifty scores tends to exceed the
+#' largest of four.
 #'
 #' `"witness-0.1"` is the level `"witness"` of version 0.1.0, kept for results that were made with
 #' it: it compares the largest score of each positive bag with the score of every single instance
@@ -314,31 +317,32 @@ held_out_metric <- function(fit, b, measure) {
   else {
     s <- stats::predict(fit, b)
     positive <- stats::setNames(b$label, b$ids)[s$.bag]
-    best <- pool_bags(s$.score[positive], s$.bag[positive])
     negative <- s$.score[!positive]
     if (measure$level == "witness")
-      return(witness_metric(best, tabulate(match(s$.bag, names(best)), length(best)), negative,
-                            measure))
+      return(witness_metric(split(s$.score[positive], s$.bag[positive]), negative, measure))
+    best <- pool_bags(s$.score[positive], s$.bag[positive])
     curve <- mil_roc(c(best, negative), rep(c(TRUE, FALSE), c(length(best), length(negative))))
   }
   if (measure$metric == "auc") as.numeric(curve$auc) else tpr_at(curve, measure$fpr)
 }
 
-# The best score of each positive bag, of `size` instances, against the best of as many draws from
-# `negative`.
-witness_metric <- function(best, size, negative, measure) {
-  below <- chance_of_best(findInterval(best, sort(negative), left.open = TRUE), size,
-                          length(negative))
-  not_above <- chance_of_best(findInterval(best, sort(negative)), size, length(negative))
-  if (measure$metric == "auc") mean((below + not_above) / 2)
+# The best score of each positive bag (`positive`, a list) against the best of as many draws from
+# `negative`, all without replacement. A bag with more instances than there are negatives gives as
+# many draws as there are negatives.
+witness_metric <- function(positive, negative, measure) {
+  lower <- function(left_open) vapply(positive, function(s) {
+    few <- findInterval(max(s), sort(negative), left.open = left_open)
+    if (length(s) <= length(negative)) return(chance_of_best(few, length(s), length(negative)))
+    few <- if (left_open) sum(s <= max(negative)) else sum(s < max(negative))
+    1 - chance_of_best(few, length(negative), length(s))
+  }, 0)
+  below <- lower(TRUE)                        # the probability that the negative is lower
+  if (measure$metric == "auc") mean((below + lower(FALSE)) / 2)
   else mean(1 - below <= measure$fpr + 1e-12)
 }
 
-# The probability that `size` draws from `n` values are all among the `few` smallest: draws without
-# replacement, or with it if a bag has more instances than there are values.
-chance_of_best <- function(few, size, n) {
-  ifelse(size <= n, exp(lchoose(few, size) - lchoose(n, size)), (few / n)^size)
-}
+# The probability that `size` draws from `n` values are all among the `few` smallest.
+chance_of_best <- function(few, size, n) exp(lchoose(few, size) - lchoose(n, size))
 
 held_out_accuracy <- function(fit, b, level) {
   called <- stats::predict(fit, b, type = "class", level = level)$.pred_class == fit$classes[2]

@@ -48,21 +48,76 @@ test_that("the variance of a fold is unbiased, and that of the mean has the corr
                                                           all$j[s]] * p[all$i[t], all$j[t]] else NA))
     mean(p)^2 - mean(products, na.rm = TRUE)
   }
+  named <- function(p) `dimnames<-`(p, list(seq_len(nrow(p)), -seq_len(ncol(p))))
   set.seed(1)
-  pairs <- lapply(1:4, function(i) matrix(sample(c(0, .5, 1), 12, TRUE), 3))
+  pairs <- lapply(1:4, function(i) named(matrix(sample(c(0, .5, 1), 12, TRUE), 3)))
   expect_equal(pair_variance(pairs[[1]]), by_hand(pairs[[1]]))
-  expect_true(is.na(pair_variance(matrix(1, 1, 3))))
+  expect_true(is.na(pair_variance(named(matrix(1, 1, 3)))))
   over <- mean_over_folds(pairs, .5)
   expect_equal(over$variance, mean(vapply(pairs, by_hand, 0)) * (.5 + .5 / 4))
   narrow <- lapply(pairs, function(p) p[1, , drop = FALSE])
   expect_equal(mean_over_folds(narrow, .5)$variance,
                var(vapply(narrow, mean, 0)) / .5 * (.5 + .5 / 4))
   drawn <- replicate(4000, {
-    p <- outer(rnorm(4), rnorm(4), ">")
+    p <- named(outer(rnorm(4), rnorm(4), ">") + 0)
     c(mean(p), pair_variance(p))
   })
   # of Mann and Whitney's statistic
   expect_equal(mean(drawn[2, ]), 9 / (12 * 16), tolerance = .05)
+})
+
+test_that("pairs with a group in common tell nothing of the variance", {
+  by_hand <- function(p) {
+    cell <- expand.grid(i = rownames(p), j = colnames(p), stringsAsFactors = FALSE)
+    apart <- outer(seq_len(nrow(cell)), seq_len(nrow(cell)), Vectorize(function(s, t)
+      !any(unlist(cell[s, ]) %in% unlist(cell[t, ]))))
+    mean(p)^2 - mean(outer(c(p), c(p))[apart])
+  }
+  set.seed(3)
+  p <- matrix(runif(20), 4, dimnames = list(c("a", "a", "b", "c"), c("d", "e", "a", "b", "e")))
+  expect_equal(pair_variance(p), by_hand(p))
+  alone <- p[1:2, ]
+  expect_true(is.na(pair_variance(alone[, 3, drop = FALSE])))
+})
+
+test_that("intervals and tests allow for groups, and for rare positives", {
+  # bags of a group share an effect, and each group has one label
+  covers <- function(label, group, n_folds) {
+    group <- setNames(paste0("g", group), seq_along(group))
+    each <- unique(group)
+    kind <- label[match(each, group)]
+    fold <- setNames(ave(seq_along(each), kind, FUN = seq_along) %% n_folds + 1, each)
+    rowMeans(replicate(150, {
+      x <- lapply(1:2, function(m)
+        as.vector(setNames(rnorm(length(each)), each)[group]) + 0.5 * rnorm(length(group)))
+      pairs <- lapply(x, function(score) fold_pairs(data.frame(
+        bag = names(group), run = 1, fold = fold[group], positive = label, score), group))
+      scores <- data.frame(run = 1, fold = fold)
+      row <- benchmark_row("m", scores, pairs[[1]], list(), NA, .95)
+      names(pairs) <- c("a", "b")
+      c(row$low <= .5 && .5 <= row$high, benchmark_tests(pairs, scores, "none")$p < .05)
+    }))
+  }
+  set.seed(4)
+  patients <- covers(rep(c(TRUE, FALSE), each = 30), rep(1:20, each = 3), 5)
+  expect_gt(patients[1], .9)
+  expect_lt(patients[2], .1)
+  rare <- covers(rep(c(TRUE, FALSE), c(5, 45)), 1:50, 5)
+  expect_gt(rare[1], .9)
+  expect_lt(rare[2], .1)
+})
+
+test_that("a difference that is the same in all pairs is no certainty", {
+  b <- benchmark_bags()
+  perfect <- list(sil, classifier = list(fit = function(x, y) NULL, score = function(model, x)
+    round(x[, 1])), normalize = "none")
+  b$x[1, ] <- b$label[b$bag]
+  constant <- list(sil, classifier = list(fit = function(x, y) NULL, score = function(model, x)
+    numeric(nrow(x))), normalize = "none")
+  set.seed(6)
+  r <- mil_benchmark(b, list(perfect = perfect, constant = constant), folds = 2, repeats = 1)
+  expect_equal(r$tests$difference, .5)
+  expect_equal(r$tests$p, 2^(1 - 8))
 })
 
 test_that("sizes of bags fool a benchmark, but not with pool = \"top\"", {
