@@ -89,6 +89,7 @@ mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., fo
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   fitter <- check_fitter(fitter, rlang::caller_env())
   if (missing(grid)) grid <- narrowed_grid(suggest_grid(problems, fitter), list(...))
+  check_misspelt(...names(), names(formals()), fitter)
   configurations <- check_grid(grid, list(...))
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
@@ -112,6 +113,7 @@ mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, group = NULL,
   problems <- check_problems(x)
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   fitter <- check_fitter(fitter, rlang::caller_env())
+  check_misspelt(...names(), names(formals()), fitter)
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
   tried <- cross_validate(problems, fitter, list(list(...)), measure, work, progress)
@@ -177,6 +179,17 @@ check_apart <- function(folds, group, call) {
     stop_fumi("`folds` must keep each `group` in one fold, but ", enumerate(torn),
               if (length(torn) > 1) " are" else " is", " in several.", call = call)
   folds
+}
+
+# A name in `...` that is not a parameter of the fitter but nearly one of the caller's `own` arguments
+# was meant as that.
+check_misspelt <- function(given, own, fitter, call = rlang::caller_env()) {
+  known <- c(names(formals(args(fitter))), control_names())
+  for (name in setdiff(given, known)) {
+    near <- nearest_name(name, c(known, own))
+    if (!is.null(near) && near %in% own && utils::adist(name, near) <= 2)
+      stop_unknown(name, own, call)
+  }
 }
 
 # One list of parameters per row.
