@@ -63,12 +63,12 @@ one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
 }
 
 # A fit without a progress bar, and with cross-validated calibration only on request. The fitter
-# gets `progress` only if it has such an argument.
+# gets `progress` only if it has such an argument. It is called by name, which its warnings show.
 fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
   rlang::local_options(fumi.progress = FALSE)
   if (!calibrate) rlang::local_options(fumi.calibrate = 0)
   quiet <- if ("progress" %in% names(formals(args(fitter)))) list(progress = FALSE)
-  fit <- do.call(fitter, c(list(b), parameters, quiet))
+  fit <- do.call("fitter", c(list(quote(b)), parameters, quiet))
   if (inherits(fit, "mil_model")) return(fit)
   stop_fumi("`fitter` must return a fitted model, not ", describe(fit), ".", class = "model",
             call = NULL)
