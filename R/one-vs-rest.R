@@ -78,8 +78,8 @@ fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
 check_fitter <- function(fitter, env, call = rlang::caller_env()) {
   f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
   if (is.function(f)) return(f)
-  stop_fumi("`fitter` must be a function that fits a model, or the name of one, not ", describe(fitter), ".",
-            call = call)
+  stop_fumi("`fitter` must be a function that fits a model, or the name of one, not ",
+            describe(fitter), ".", call = call)
 }
 
 check_class_list <- function(x, call = rlang::caller_env()) {

@@ -181,8 +181,8 @@ check_apart <- function(folds, group, call) {
   folds
 }
 
-# A name in `...` that is not a parameter of the fitter but nearly one of the caller's `own` arguments
-# was meant as that.
+# A name in `...` that is not a parameter of the fitter but nearly one of the caller's `own`
+# arguments was meant as that.
 check_misspelt <- function(given, own, fitter, call = rlang::caller_env()) {
   known <- c(names(formals(args(fitter))), control_names())
   for (name in setdiff(given, known)) {
@@ -387,7 +387,8 @@ print.mil_tune <- function(x, digits = 3, ...) {
   n_folds <- nrow(x$folds) / nrow(x$results)
   n_sets <- length(unique(x$folds$bags))
   cat(pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
-      if (n_sets > 1) paste(" of", n_sets, "sets of bags"), ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
+      if (n_sets > 1) paste(" of", n_sets, "sets of bags"), ": ", m$level, "-level ",
+      switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
       if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1
