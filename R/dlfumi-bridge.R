@@ -117,8 +117,8 @@ warn_max_iter <- function(fit, control, call) {
               ".", class = "max_iter", call = call, once = "fumi_max_iter")
 }
 
-# The relative change of the objective over the last ten iterations, or of the lowest one for methods
-# that keep it; NA after a single iteration.
+# The relative change of the objective over the last ten iterations, or of the lowest one for
+# methods that keep it; NA after a single iteration.
 still_moves <- function(fit) {
   path <- fit$objective$objective
   if (isTRUE(fit$method %in% c("dmil", "mi_he"))) path <- cummin(path)

@@ -115,8 +115,8 @@ weight_instances <- function(object, x, ...) UseMethod("weight_instances")
 weight_instances.default <- function(object, x, ...) stop_no_meaning(object, "weight")
 
 stop_no_meaning <- function(object, type, call = rlang::caller_env(3)) {
-  stop_fumi("`type` must not be \"", type, "\" for a fit of ", class(object)[1], "(), which has none.",
-            class = "no_meaning", call = call)
+  stop_fumi("`type` must not be \"", type, "\" for a fit of ", class(object)[1],
+            "(), which has none.", class = "no_meaning", call = call)
 }
 
 # ---- looking at a model -------------------------------------------------------------------------

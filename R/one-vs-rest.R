@@ -63,12 +63,12 @@ one_vs_rest <- function(x, bag, label, fitter = dlfumi, ..., scale = TRUE,
 }
 
 # A fit without a progress bar, and with cross-validated calibration only on request. The fitter
-# gets `progress` only if it has such an argument.
+# gets `progress` only if it has such an argument. It is called by name, which its warnings show.
 fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
   rlang::local_options(fumi.progress = FALSE)
   if (!calibrate) rlang::local_options(fumi.calibrate = 0)
   quiet <- if ("progress" %in% names(formals(args(fitter)))) list(progress = FALSE)
-  fit <- do.call(fitter, c(list(b), parameters, quiet))
+  fit <- do.call("fitter", c(list(quote(b)), parameters, quiet))
   if (inherits(fit, "mil_model")) return(fit)
   stop_fumi("`fitter` must return a fitted model, not ", describe(fit), ".", class = "model",
             call = NULL)
@@ -78,8 +78,8 @@ fit_quietly <- function(fitter, b, parameters, calibrate = FALSE) {
 check_fitter <- function(fitter, env, call = rlang::caller_env()) {
   f <- if (rlang::is_string(fitter)) get0(fitter, env, mode = "function") else fitter
   if (is.function(f)) return(f)
-  stop_fumi("`fitter` must be a function that fits a model, or the name of one, not ", describe(fitter), ".",
-            call = call)
+  stop_fumi("`fitter` must be a function that fits a model, or the name of one, not ",
+            describe(fitter), ".", call = call)
 }
 
 check_class_list <- function(x, call = rlang::caller_env()) {

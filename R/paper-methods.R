@@ -50,8 +50,10 @@ background_only <- list(method = "background only", setting = "no atoms", fitter
 #' @export
 paper_tuning <- function(name) {
   tuned <- stored("tuned.rds")[[counterpart(paper_protocol(name)$name)]]
-  do.call(rbind, lapply(names(tuned), function(method) cbind(method = method,
-                                                             tuned[[method]]$tried)))
+  tried <- do.call(rbind, lapply(names(tuned), function(method) cbind(method = method,
+                                                                      tuned[[method]]$tried)))
+  rownames(tried) <- NULL
+  tried
 }
 
 # The settings of the stored results of version 0.1.0, independent of later defaults.

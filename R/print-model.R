@@ -20,7 +20,8 @@ print.mil_model <- function(x, digits = 4, ...) {
 significant <- function(x, digits = 3) {
   small <- is.finite(x) & x != 0 & abs(x) < 1e-4
   format <- ifelse(small, "g", "fg")
-  text <- vapply(seq_along(x), function(i) formatC(x[i], digits, format = format[i], flag = "#"), "")
+  one <- function(x, format) formatC(x, digits, format = format, flag = "#")
+  text <- unlist(Map(one, x, format))
   sub("\\.$", "", trimws(text))
 }
 
@@ -134,7 +135,8 @@ print_calibration <- function(x, digits) {
   print_fact("threshold", if (is.na(cut)) "none" else
     c("a bag is \"", x$classes[2], "\" if its score is above ", format(cut, digits = digits)))
   n <- all$n_bags
-  used <- if (n < sum(x$n_bags)) paste(n, "of", sum(x$n_bags), "bags") else pluralize("{n} bag{?s}")
+  used <- if (n < sum(x$n_bags)) paste(n, "of", sum(x$n_bags), "bags")
+          else pluralize("{n} bag{?s}")
   print_fact("calibrated", switch(all$source,
     `out-of-fold` = c("by ", all$folds, "-fold cross-validation (", used, ")",
                       if (!is.null(all$why)) c("; ", all$why)),

@@ -18,7 +18,9 @@
 #' and the ratio as score, and looks for witnesses if there are at least five positive bags. If
 #' there are fewer, as in photographs, every instance of a positive bag differs from the negatives
 #' in some way; then the first rows have more atoms, and look for witnesses if there are at least
-#' six positive bags.
+#' six positive bags. Where the target is the whole instance, as with digits, white noise is better
+#' (see [dlfumi()], *Noise*), and a few dozen bags do not always show it: fix it, as in
+#' `mil_tune(b, dlfumi, noise = "white")`, and only the rows that agree are tried.
 #'
 #' @param x [bags()], or a list of them as in [mil_tune()], which then get one common grid.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its

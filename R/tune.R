@@ -92,6 +92,7 @@ mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., fo
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   fitter <- check_fitter(fitter, rlang::caller_env())
   if (missing(grid)) grid <- narrowed_grid(suggest_grid(problems, fitter), list(...))
+  check_misspelt(...names(), names(formals()), fitter)
   configurations <- check_grid(grid, list(...))
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
@@ -115,6 +116,7 @@ mil_cv <- function(x, fitter = dlfumi, ..., folds = 3, group = NULL,
   problems <- check_problems(x)
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   fitter <- check_fitter(fitter, rlang::caller_env())
+  check_misspelt(...names(), names(formals()), fitter)
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
   tried <- cross_validate(problems, fitter, list(list(...)), measure, work, progress)
@@ -183,6 +185,17 @@ check_apart <- function(folds, group, call) {
     stop_fumi("`folds` must keep each `group` in one fold, but ", enumerate(torn),
               if (length(torn) > 1) " are" else " is", " in several.", call = call)
   folds
+}
+
+# A name in `...` that is not a parameter of the fitter but nearly one of the caller's `own`
+# arguments was meant as that.
+check_misspelt <- function(given, own, fitter, call = rlang::caller_env()) {
+  known <- c(names(formals(args(fitter))), control_names())
+  for (name in setdiff(given, known)) {
+    near <- nearest_name(name, c(known, own))
+    if (!is.null(near) && near %in% own && utils::adist(name, near) <= 2)
+      stop_unknown(name, own, call)
+  }
 }
 
 # One list of parameters per row.
@@ -383,7 +396,8 @@ print.mil_tune <- function(x, digits = 3, ...) {
   n_folds <- nrow(x$folds) / nrow(x$results)
   n_sets <- length(unique(x$folds$bags))
   cat(pluralize("Cross-validation of {nrow(x$results)} configuration{?s}, {n_folds} folds"),
-      if (n_sets > 1) paste(" of", n_sets, "sets of bags"), ": ", m$level, "-level ", switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
+      if (n_sets > 1) paste(" of", n_sets, "sets of bags"), ": ", m$level, "-level ",
+      switch(m$metric, accuracy = "accuracy", toupper(m$metric)),
       if (m$metric == "tpr") paste(" at FPR", m$fpr), "\n", sep = "")
   grid <- x$results[setdiff(names(x$results), c("mean", "se", "failed"))]
   same <- vapply(grid, function(column) length(unique(column)) == 1, NA) & nrow(grid) > 1

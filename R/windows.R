@@ -135,8 +135,8 @@ window_starts <- function(n, window, step) {
 check_long_enough <- function(starts, window, call = rlang::caller_env()) {
   short <- names(starts)[!lengths(starts)]
   if (length(short))
-    stop_fumi("`window` must not be longer than a recording, but ", window, " points are more than ",
-              if (length(short) > 1) "recordings " else "recording ", enumerate(short),
+    stop_fumi("`window` must not be longer than a recording, but ", window, " points are more ",
+              "than ", if (length(short) > 1) "recordings " else "recording ", enumerate(short),
               if (length(short) > 1) " have." else " has.", call = call)
 }
 

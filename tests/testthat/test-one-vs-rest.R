@@ -215,3 +215,13 @@ test_that("bad input is refused by name", {
   expect_error(predict(fit, d$x[, -1]), "`new_data`", class = "fumi_error_column")
   expect_error(predict(fit, d$x, nwe_data = 1), "`new_data`", class = "fumi_error_argument")
 })
+
+test_that("a warning of a fit names the fitter and its parameters, not its code", {
+  loud <- function(x, ...) {
+    warning("loud")
+    sil(x)
+  }
+  b <- sim_bags(n_bags = 4, bag_size = 2, n_features = 3)
+  heard <- tryCatch(fit_quietly(loud, b, list(cost = 1)), warning = conditionCall)
+  expect_identical(heard, quote(fitter(b, cost = 1)))
+})
