@@ -60,7 +60,7 @@ autoplot_pictures <- function(shown, role, image_dim) {
   crowd <- length(shown$name) > 12 || is_narrow(image_dim)
   long <- long_parts(value, if (crowd) short_titles(shown$name) else shown$name, role)
   names(long)[1] <- "atom"
-  framed <- ifelse(long$role == "target", target_colour, "grey70")
+  framed <- rep(shown$frame, each = nrow(value))
   draw_pictures(long, image_dim, 0:1, "atom", framed) +
     ggplot2::labs(title = shown$main, caption = in_lines(limits_note(shown$limits), 60))
 }
@@ -399,7 +399,8 @@ autoplot.mil_explanation <- function(object, n = 6, ...) {
     return(draw_rasters(long, image_dim, limits) + draw_frames(long, image_dim, framed) + labels +
              ggplot2::facet_grid(ggplot2::vars(.data$role), ggplot2::vars(.data$title),
                                  switch = "y") +
-             ggplot2::theme(strip.text.x = ggplot2::element_text(size = ggplot2::rel(0.8)),
+             ggplot2::theme(strip.text.x = ggplot2::element_text(size = ggplot2::rel(0.8),
+                                                                 margin = ggplot2::margin(b = 3)),
                             strip.text.y = ggplot2::element_text(margin = ggplot2::margin(r = 6))) +
              ggplot2::labs(caption = limits_note(limits)))
   }

@@ -31,9 +31,9 @@
 #'   configuration is chosen by the mean over them.
 #' @param fitter the method, such as [dlfumi()] (default), or a function of your own whose first
 #'   argument is the bags.
-#' @param grid a data frame with one configuration per row and one parameter per column; `NA` means
-#'   the method's default. Default: the configurations of [suggest_grid()], at most twelve.
-#'   Parameters given in `...` are not varied.
+#' @param grid a data frame with one configuration per row and one parameter per column, as made by
+#'   `expand.grid()`; `NA` means the method's default. Default: the configurations of
+#'   [suggest_grid()], at most twelve. Parameters given in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
 #'   of each bag. For a list of bags, it may also be a list of such vectors.
@@ -87,6 +87,7 @@ mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., fo
   drawn <- list(folds = check_folds(folds, problems, group), seed = draw_seed())
   fitter <- check_fitter(fitter, rlang::caller_env())
   if (missing(grid)) grid <- narrowed_grid(suggest_grid(problems, fitter), list(...))
+  grid <- without_factors(grid)
   configurations <- check_grid(grid, list(...))
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
@@ -178,6 +179,14 @@ check_apart <- function(folds, group, call) {
 }
 
 # One list of parameters per row.
+# The words that expand.grid() made factors of.
+without_factors <- function(grid) {
+  if (!is.data.frame(grid)) return(grid)
+  words <- vapply(grid, is.factor, NA)
+  grid[words] <- lapply(grid[words], as.character)
+  grid
+}
+
 check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
     stop_fumi("`grid` must be a data frame with one configuration per row, not ", describe(grid),

@@ -274,3 +274,12 @@ test_that("a search prints in 80 columns, as a table or in words", {
   tuned$results <- wide
   expect_lines(tuned, "sign = -1, normalize = unit,")
 })
+
+test_that("words of expand.grid() are words, not factors", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 12, bag_size = 3, n_features = 4)
+  grid <- expand.grid(kernel = c("linear", "rbf"), cost = c(0.1, 1))
+  tuned <- mil_tune(b, mi_svm, grid, folds = 2, refit = FALSE)
+  expect_identical(tuned$results$kernel, as.character(grid$kernel))
+  expect_identical(sum(tuned$results$failed), 0)
+})
