@@ -251,6 +251,7 @@ plot.bags <- function(x, n_bags = 3, n_instances = 8, ...) {
   columns <- lapply(shown, function(j) utils::head(which(x$bag == j), n_instances))
   if (!is.null(x$image_dim)) {
     bag <- rep(shown, lengths(columns))
+    name <- in_lines(name, 24)
     picture_page(x$x[, unlist(columns), drop = FALSE], x$image_dim,
                  ifelse(duplicated(bag), "", name[bag]), colour[bag], bag, range(x$x),
                  n_col = max(lengths(columns)), by_row = TRUE)
