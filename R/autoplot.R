@@ -60,7 +60,7 @@ autoplot_pictures <- function(shown, role, image_dim) {
   crowd <- length(shown$name) > 12 || is_narrow(image_dim)
   long <- long_parts(value, if (crowd) short_titles(shown$name) else shown$name, role)
   names(long)[1] <- "atom"
-  framed <- ifelse(long$role == "target", target_colour, "grey70")
+  framed <- rep(shown$frame, each = nrow(value))
   draw_pictures(long, image_dim, 0:1, "atom", framed) +
     ggplot2::labs(title = shown$main, caption = in_lines(limits_note(shown$limits), 60))
 }
@@ -117,7 +117,7 @@ two_colours <- function() ggplot2::scale_colour_manual(
 
 autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env()) {
   shown <- scored_bag(object, new_data, bag, ..., call = call)
-  title <- ggplot2::labs(title = shown$title)
+  title <- ggplot2::labs(title = in_lines(shown$title, 60))
   if (!is.null(object$image_dim)) {
     long <- long_parts(shown$instances, shown$name, "instance")
     framed <- ifelse(shown$score[long$instance] > shown$cut, target_colour, "grey70")
@@ -131,7 +131,8 @@ autoplot_bag <- function(object, new_data, bag, ..., call = rlang::caller_env())
   bars <- ggplot2::aes(xmin = .data$place - 0.45, xmax = .data$place + 0.45, ymin = .data$from,
                        ymax = .data$score)
   ggplot2::ggplot(d, ggplot2::aes(.data$instance, .data$score, fill = .data$above)) +
-    ggplot2::scale_x_discrete() + ggplot2::geom_rect(bars) + title + small_title() +
+    ggplot2::scale_x_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE)) +
+    ggplot2::geom_rect(bars) + title + small_title() +
     ggplot2::scale_fill_manual(values = c(`FALSE` = "grey70", `TRUE` = target_colour),
                                guide = "none") +
     if (is.finite(shown$cut)) ggplot2::geom_hline(yintercept = shown$cut, linetype = 2)
@@ -173,7 +174,7 @@ feature_scale <- function(axis, several) {
 # One picture per value of `panel`. `framed`: the colour of its frame, one per row of `long`.
 draw_pictures <- function(long, image_dim, limits, panel, framed) {
   n <- length(unique(long[[panel]]))
-  small <- if (n > 12) 0.6 else if (n > 6) 0.75 else 0.9
+  small <- if (n > 30) 0.45 else if (n > 12) 0.6 else if (n > 6) 0.75 else 0.9
   draw_rasters(long, image_dim, limits) + draw_frames(long, image_dim, framed) +
     ggplot2::facet_wrap(ggplot2::vars(.data[[panel]]), ncol = picture_columns(n, image_dim)) +
     ggplot2::theme(strip.text = ggplot2::element_text(size = ggplot2::rel(small),
@@ -229,7 +230,7 @@ autoplot.bags <- function(object, n_bags = 3, n_instances = 8, ...) {
   shown <- c(utils::head(which(object$label), n_bags), utils::head(which(!object$label), n_bags))
   columns <- unlist(lapply(shown, function(j) utils::head(which(object$bag == j), n_instances)))
   bag <- object$bag[columns]
-  name <- paste0("bag ", object$ids, ": ", object$classes[1 + object$label])[bag]
+  name <- in_lines(paste0("bag ", object$ids, ": ", object$classes[1 + object$label]), 24)[bag]
   long <- long_parts(object$x[, columns, drop = FALSE], name,
                      ifelse(object$label[bag], "target", "background"))
   if (!is.null(object$image_dim)) {
@@ -399,7 +400,8 @@ autoplot.mil_explanation <- function(object, n = 6, ...) {
     return(draw_rasters(long, image_dim, limits) + draw_frames(long, image_dim, framed) + labels +
              ggplot2::facet_grid(ggplot2::vars(.data$role), ggplot2::vars(.data$title),
                                  switch = "y") +
-             ggplot2::theme(strip.text.x = ggplot2::element_text(size = ggplot2::rel(0.8)),
+             ggplot2::theme(strip.text.x = ggplot2::element_text(size = ggplot2::rel(0.8),
+                                                                 margin = ggplot2::margin(b = 3)),
                             strip.text.y = ggplot2::element_text(margin = ggplot2::margin(r = 6))) +
              ggplot2::labs(caption = limits_note(limits)))
   }

@@ -54,29 +54,32 @@ draw_picture <- function(values, image_dim, x, y, size, limits, frame = "grey70"
 picture_places <- function(page, image_dim, group, title, n_col, by_row, has_main) {
   count <- as.vector(table(factor(group, unique(group))))
   left <- if (by_row) min(max(graphics::strwidth(title, "inches")) + 0.1, 0.3 * page[1]) else 0.05
-  above <- if (!by_row && any(nzchar(title))) graphics::strheight("M", "inches") * 1.6 + 0.05 else 0
+  titled <- !by_row && any(nzchar(title))
   bottom <- 0.22
   room <- page - c(left + 0.05, bottom + 0.04 + if (has_main) 0.26 else 0)
   close <- if (by_row && max(count) > 12) 0.03 else 0.07
-  gap <- c(close, close + above)
-  wide <- function(title) max(0, if (above > 0) graphics::strwidth(title, "inches"))
-  # No titles of less than half their size.
+  wide <- function(title) max(0, if (titled) graphics::strwidth(title, "inches"))
+  above <- function(n) if (!titled) 0 else
+    0.05 + 1.6 * graphics::strheight("M", "inches") * title_size(title, room[1] / n - close)
+  # No titles that are smaller than the smallest size.
   pixel <- function(n, rows = sum(ceiling(count / n)))
-    if (n > 1 && room[1] / n < wide(short_titles(title)) / 2) -Inf
-    else min((room / c(n, rows) - gap) / rev(image_dim))
+    if (n > 1 && room[1] / n < 0.4 * wide(short_titles(title))) -Inf
+    else min((room / c(n, rows) - close - c(0, above(n))) / rev(image_dim))
   if (is.null(n_col)) {
     n_col <- which.max(vapply(seq_len(max(count)), pixel, 0))
     if (!by_row && pixel(sum(count), 1) > pixel(n_col)) count <- n_col <- sum(count)
   }
   size <- max(pixel(n_col), 1e-3) * rev(image_dim)
+  gap <- close + c(0, above(n_col))
   step <- pmax(size + gap, c(min(room[1] / min(n_col, max(count)), wide(title) + gap[1]), 0))
   within <- sequence(count) - 1
   first <- rep(cumsum(c(0, ceiling(count / n_col)))[seq_along(count)], count)
   column <- within %% n_col
   row <- first + within %/% n_col
   used <- c(max(column) + 1, max(row) + 1) * step
-  list(x = left + (room[1] - used[1] + step[1] - size[1]) / 2 + column * step[1], above = above,
-       y = bottom + (room[2] + used[2]) / 2 - (row + 1) * step[2] + gap[2] - above,
+  list(x = left + (room[1] - used[1] + step[1] - size[1]) / 2 + column * step[1],
+       above = gap[2] - close,
+       y = bottom + (room[2] + used[2]) / 2 - (row + 1) * step[2] + close,
        size = size, left = left, width = step[1] - gap[1])
 }
 
@@ -84,14 +87,22 @@ picture_places <- function(page, image_dim, group, title, n_col, by_row, has_mai
 # atoms share is left out.
 draw_titles <- function(title, at, colour, by_row) {
   place <- if (by_row) at$left - 0.1 else at$width
-  fit <- function(title) min(1, place / max(graphics::strwidth(title, "inches"), 1e-9))
-  if (fit(title) < 0.6) title <- short_titles(title)
-  cex <- min(max(0.4, fit(title)), if (by_row) at$size[2] / graphics::strheight("M", "inches"))
+  if (title_fit(title, place) < 0.6) title <- short_titles(title)
+  cex <- min(title_size(title, place),
+             if (by_row) at$size[2] / max(graphics::strheight(title, "inches")))
   if (by_row)
     return(graphics::text(min(at$x) - 0.06, at$y + at$size[2] / 2, title, adj = c(1, 0.5),
                           cex = cex, col = colour))
   graphics::text(at$x + at$size[1] / 2, at$y + at$size[2] + 0.07, title, adj = c(0.5, 0), cex = cex,
                  col = colour, xpd = NA)
+}
+
+title_fit <- function(title, place)
+  min(1, place / max(graphics::strwidth(title, "inches"), 1e-9))
+
+title_size <- function(title, place) {
+  fit <- title_fit(title, place)
+  max(0.4, if (fit < 0.6) title_fit(short_titles(title), place) else fit)
 }
 
 short_titles <- function(title) sub("^background ", "", title)

@@ -5,7 +5,7 @@
 plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   said <- bag_scores(x, new_data, ..., call = call)
   label <- rows_of_scores(said)
-  left <- max(2, 1 + 0.5 * max(nchar(unlist(strsplit(label, "\n")))))
+  left <- 1 + 0.9 * max(graphics::strwidth(label, "inches")) / graphics::par("csi")
   old <- graphics::par(mar = c(3.2, left, 1.8, 0.9), mgp = c(2, 0.5, 0), tcl = -0.25)
   on.exit(graphics::par(old))
   log <- if (is_ratio(said$score)) "x" else ""
@@ -13,7 +13,8 @@ plot_scores <- function(x, new_data, ..., call = rlang::caller_env()) {
   row <- as.integer(said$label)
   graphics::plot(range(said$score, cut, na.rm = TRUE), c(0.5, nlevels(said$label) + 0.5),
                  type = "n", log = log, xlab = "score of the bag", ylab = "", xaxt = "n",
-                 yaxt = "n", bty = "l", main = scores_title(said), font.main = 1, cex.main = 1)
+                 yaxt = "n", bty = "l")
+  fitted_title(scores_title(said))
   if (nzchar(log)) plain_axis() else graphics::axis(1)
   graphics::axis(2, seq_along(label), label, las = 1, lwd = 0, cex.axis = 0.9)
   graphics::abline(v = cut, lty = 2, col = "grey30")
@@ -62,7 +63,7 @@ scores_title <- function(said) {
 # Each label, and how many of its bags are above the threshold.
 rows_of_scores <- function(said) {
   cut <- attr(said, "threshold")
-  label <- levels(said$label)
+  label <- in_lines(levels(said$label), 16)
   if (is.na(cut)) return(label)
   above <- tapply(said$score > cut, said$label, sum)
   paste0(label, "\n", above, " of ", table(said$label), " above")

@@ -52,19 +52,16 @@ plot_kinds <- c("atoms", "objective", "scores", "bag", "signatures", "weights")
 
 plot_atoms <- function(x, call = rlang::caller_env()) {
   shown <- learned_parts(x, call)
-  if (!is.null(x$image_dim)) {
-    plain <- shown$group %in% c("background", "scale") & !inherits(x, c("miles", "dmil"))
-    return(picture_page(shown$values, x$image_dim, shown$name,
-                        ifelse(plain, "grey70", shown$colour), shown$group, shown$limits,
-                        shown$main))
-  }
+  if (!is.null(x$image_dim))
+    return(picture_page(shown$values, x$image_dim, shown$name, shown$frame, shown$group,
+                        shown$limits, shown$main))
   curve_page(curve_panels(shown), feature_axis(x$features, x$axis, x$n_features), shown$ylab,
              shown$main, share = !"scale" %in% shown$group)
 }
 
-# What a method has learnt, for plots: `values` (features x parts); the `name`, `colour` and
-# `group` (parts drawn together) of each part; the `limits` of pictures, see picture_page(); and the
-# title, `main`.
+# What a method has learnt, for plots: `values` (features x parts); the `name`, `colour`, `frame`
+# (of its picture) and `group` (parts drawn together) of each part; the `limits` of pictures, see
+# picture_page(); and the title, `main`.
 learned_parts <- function(x, call = rlang::caller_env()) {
   if (inherits(x, "miles") && length(x$selected))
     return(weighted_instances(x$instances, x$weights, x$selected,
@@ -81,9 +78,10 @@ learned_parts <- function(x, call = rlang::caller_env()) {
     role <- "target"
   }
   signed <- inherits(x, c("mi_ace", "sil", "mi_svm", "mmdl"))
-  list(values = t(atoms), name = part_names(rownames(atoms)), group = role,
-       colour = unname(c(target = target_colour, background = background_colour)[
-         ifelse(role %in% c("background", "scale"), "background", "target")]),
+  other <- role %in% c("background", "scale")
+  colour <- ifelse(other, background_colour, target_colour)
+  list(values = t(atoms), name = part_names(rownames(atoms)), group = role, colour = colour,
+       frame = if (inherits(x, "dmil")) colour else ifelse(other, "grey70", colour),
        limits = if (signed) "zero" else "own", ylab = if (signed) "weight" else "")
 }
 
@@ -92,11 +90,11 @@ weighted_instances <- function(instances, weight, number, main) {
   first <- utils::head(order(-abs(weight)), 24)
   first <- first[order(-sign(weight[first]))]
   positive <- weight[first] > 0
+  colour <- ifelse(positive, target_colour, background_colour)
   list(values = unname(instances[, first, drop = FALSE]),
        name = sprintf("%.0f: %+.2g", number[first], weight[first]),
        group = ifelse(positive, "weight > 0", "weight < 0"),
-       colour = ifelse(positive, target_colour, background_colour), limits = "own", ylab = "",
-       main = main)
+       colour = colour, frame = colour, limits = "own", ylab = "", main = main)
 }
 
 learned_matrix <- function(x, call) {
@@ -253,6 +251,7 @@ plot.bags <- function(x, n_bags = 3, n_instances = 8, ...) {
   columns <- lapply(shown, function(j) utils::head(which(x$bag == j), n_instances))
   if (!is.null(x$image_dim)) {
     bag <- rep(shown, lengths(columns))
+    name <- in_lines(name, 24)
     picture_page(x$x[, unlist(columns), drop = FALSE], x$image_dim,
                  ifelse(duplicated(bag), "", name[bag]), colour[bag], bag, range(x$x),
                  n_col = max(lengths(columns)), by_row = TRUE)

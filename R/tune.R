@@ -13,8 +13,8 @@
 #' the larger one, computed exactly over all such draws; of a bag with more instances than all
 #' negative bags together, as many are drawn as these have. So a method that has learned nothing
 #' gets 0.5 whatever the sizes of the bags, and a `tpr` near `fpr` (a little above it where a fold
-#' has few negative bags, as on any ROC curve of few scores). If the instances of a bag resemble each
-#' other, it gets less than 0.5, because a draw from several bags is more varied than a bag. The
+#' has few negative bags, as on any ROC curve of few scores). If the instances of a bag resemble
+#' each other, it gets less than 0.5, because a draw from several bags is more varied than a bag. The
 #' level `"bag"`, in contrast, depends on the sizes: the largest of fifty scores tends to exceed the
 #' largest of four.
 #'
@@ -35,9 +35,9 @@
 #'   configuration is chosen by the mean over them.
 #' @param fitter the method, such as [dlfumi()] (default), or a function of your own whose first
 #'   argument is the bags.
-#' @param grid a data frame with one configuration per row and one parameter per column; `NA` means
-#'   the method's default. Default: the configurations of [suggest_grid()], at most twelve.
-#'   Parameters given in `...` are not varied.
+#' @param grid a data frame with one configuration per row and one parameter per column, as made by
+#'   `expand.grid()`; `NA` means the method's default. Default: the configurations of
+#'   [suggest_grid()], at most twelve. Parameters given in `...` are not varied.
 #' @param ... further parameters of the method, the same for all configurations; they must not be
 #'   columns of `grid`.
 #' @param folds whole number >= 2, default 3, or for one `bags` what [bag_folds()] gives: the fold
@@ -93,6 +93,7 @@ mil_tune <- function(x, fitter = dlfumi, grid = suggest_grid(x, fitter), ..., fo
   fitter <- check_fitter(fitter, rlang::caller_env())
   if (missing(grid)) grid <- narrowed_grid(suggest_grid(problems, fitter), list(...))
   check_misspelt(...names(), names(formals()), fitter)
+  grid <- without_factors(grid)
   configurations <- check_grid(grid, list(...))
   work <- open_work(dir, list(data = problems, measure = measure, folds = list(folds, group)),
                     drawn)
@@ -198,6 +199,14 @@ check_misspelt <- function(given, own, fitter, call = rlang::caller_env()) {
   }
 }
 
+# The words that expand.grid() made factors of.
+without_factors <- function(grid) {
+  if (!is.data.frame(grid)) return(grid)
+  words <- vapply(grid, is.factor, NA)
+  grid[words] <- lapply(grid[words], as.character)
+  grid
+}
+
 # One list of parameters per row.
 check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (!is.data.frame(grid) || nrow(grid) == 0)
@@ -207,8 +216,6 @@ check_grid <- function(grid, fixed, call = rlang::caller_env()) {
   if (length(both))
     stop_fumi("`", both[1], "` must be given as a column of `grid` or as an argument, not both.",
               call = call)
-  is_factor <- vapply(grid, is.factor, NA)
-  grid[is_factor] <- lapply(grid[is_factor], as.character)
   lapply(seq_len(nrow(grid)), function(i) {
     row <- lapply(grid, function(column) column[[i]])
     c(row[!vapply(row, function(v) is.atomic(v) && anyNA(v), NA)], fixed)

@@ -46,6 +46,9 @@ utils::assignInNamespace("strip_stop_words", identity, "pkgdown")
 pkgdown::build_site(".", install = FALSE, new_process = FALSE, preview = FALSE, devel = FALSE,
                     override = list(destination = folder))
 
+# What the device of the examples leaves behind.
+unlink(Sys.glob(file.path(folder, "reference", "Rplot*.png")))
+
 # The index of the search as a script, which a page can load from a disk too.
 index <- paste(readLines(file.path(folder, "search.json"), encoding = "UTF-8"), collapse = "")
 writeLines(paste0("siteIndex = ", index), file.path(folder, "search.js"), useBytes = TRUE)

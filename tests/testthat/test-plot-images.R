@@ -76,7 +76,11 @@ test_that("pictures of one column have room for their titles", {
   at <- drawn(picture_places(c(5.5, 3.6), c(12, 1), rep(1, 24), paste0(1:24, ": -0.12"), NULL, FALSE, FALSE))
   at <- at$returned$value
   wide <- drawn(strwidth("24: -0.12", "inches"))$returned$value
-  expect_gte(at$width, wide / 2)
+  expect_gte(at$width + 0.07, 0.4 * wide)
+  expect_identical(rank(-unique(at$y)), as.numeric(1:length(unique(at$y))))
+  # Small titles need little height.
+  many <- drawn(picture_places(c(5.5, 3.6), c(6, 6), rep(1, 60), rep("24: -0.0012", 60), NULL, FALSE, TRUE))
+  expect_gt(many$returned$value$size[1], 0.25)
   few <- drawn(picture_places(c(5.5, 3.6), c(12, 1), rep(1, 3), paste("target", 1:3), NULL, FALSE, FALSE))
   expect_gt(few$returned$value$width, 0.99 * drawn(strwidth("target 3", "inches"))$returned$value)
 })

@@ -59,3 +59,8 @@ test_that("a threshold far from all scores is in the title only", {
   expect_identical(drawn_threshold(said(c(1, 5, 700), -1), "x"), NA_real_)
   expect_identical(drawn_threshold(said(c(1, 1), 2), ""), 2)
 })
+
+test_that("long labels have several lines, and leave room for the scores", {
+  said <- structure(data.frame(label = factor("a very long label of positive bags")), threshold = NA)
+  expect_identical(rows_of_scores(said), "a very long\nlabel of\npositive bags")
+})

@@ -271,15 +271,6 @@ test_that("a search prints in 80 columns, as a table or in words", {
   expect_lines(tuned, "sign = -1, normalize = unit,")
 })
 
-test_that("a grid of expand.grid() has text, not factors", {
-  b <- easy_bags()
-  text <- data.frame(kernel = c("rbf", "linear"))
-  of_factors <- expand.grid(kernel = c("rbf", "linear"), stringsAsFactors = TRUE)
-  expect_identical(check_grid(of_factors, list()), check_grid(text, list()))
-  expect_error(mil_tune(b, sil, data.frame(cost = 1), cost = 2), "`cost` must be given as a column",
-               class = "fumi_error_input")
-})
-
 test_that("bags objects with one name are refused", {
   b <- easy_bags()
   expect_error(mil_tune(list(a = b, a = b[1:6]), sil, data.frame(cost = 1)), "appears twice",
@@ -290,4 +281,13 @@ test_that("the folds of several sets of bags are told apart from those of one", 
   b <- sim_bags(n_bags = 8, bag_size = 2, n_features = 4)
   tuned <- mil_tune(list(one = b, two = b), sil, data.frame(cost = 1), folds = 2, refit = FALSE)
   expect_output(print(tuned), "1 configuration, 4 folds of 2 sets of bags", fixed = TRUE)
+})
+
+test_that("words of expand.grid() are words, not factors", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 12, bag_size = 3, n_features = 4)
+  grid <- expand.grid(kernel = c("linear", "rbf"), cost = c(0.1, 1))
+  tuned <- mil_tune(b, mi_svm, grid, folds = 2, refit = FALSE)
+  expect_identical(tuned$results$kernel, as.character(grid$kernel))
+  expect_identical(sum(tuned$results$failed), 0)
 })
