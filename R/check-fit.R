@@ -47,6 +47,9 @@ check_fit <- function(fit, bags = NULL) {
     if (!inherits(bags, "bags"))
       stop_fumi("`bags` must be the bags that `fit` was fitted to, not ", describe(bags), ".",
                 class = "type")
+    if (nrow(bags$x) != fit$n_features)
+      stop_fumi("`bags` must have the ", fit$n_features, " features of `fit`, not ", nrow(bags$x),
+                ".", class = "column")
     found <- c(found, problems_with_bags(fit, bags))
   }
   as_fit_check(found)
