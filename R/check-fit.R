@@ -48,6 +48,9 @@ check_fit <- function(fit, bags = NULL) {
       stop_fumi("`bags` must be the bags that `fit` was fitted to, not ", describe(bags), ".",
                 class = "type")
     check_same_positive(fit, bags, "bags")
+    if (nrow(bags$x) != fit$n_features)
+      stop_fumi("`bags` must have the ", fit$n_features, " features of `fit`, not ", nrow(bags$x),
+                ".", class = "column")
     found <- c(found, problems_with_bags(fit, bags))
   }
   as_fit_check(found)

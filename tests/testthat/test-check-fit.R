@@ -136,6 +136,8 @@ test_that("bags show what the fit alone does not", {
   fit <- small_fit(wide, n_target = 1, n_background = 3, normalize = "none")
   expect_true("norms of instances differ much" %in% objections(fit, wide))
   expect_error(check_fit(fit, 1), "`bags`", class = "fumi_error_type")
+  expect_error(check_fit(fit, sim_bags(n_features = 3)), "`bags`.*not 3",
+               class = "fumi_error_column")
   expect_error(check_fit(1), "`fit`", class = "fumi_error")
   expect_error(check_fit(structure(list(), class = "mil_one_vs_rest")), "one of its `fits`",
                class = "fumi_error_model")
