@@ -20,10 +20,13 @@
 #' Grandvalet, 2004); as Nadeau and Bengio (2003) propose, it is taken to be the share of test
 #' bags, \eqn{1 / }`folds`. For \eqn{\sigma^2} they take the variance between folds, divided by
 #' \eqn{1 - \rho}, which varies a lot between data sets; here it is the mean of the unbiased
-#' estimates within the folds, from all pairs of a positive and a negative bag. Intervals and the
-#' tests of pairs use Student's t with Satterthwaite's degrees of freedom, as in [mil_auc()]: few
-#' where one label has few bags. If one method is better by the same amount in all pairs of bags,
-#' the variance is 0, and the test is a sign test of as many pairs as are independent.
+#' estimates within the folds, from all pairs of a positive and a negative bag. A pair of methods is
+#' tested by Student's t with Satterthwaite's degrees of freedom, as in [mil_auc()]: few where one
+#' label has few bags. If one method is better by the same amount in all pairs of bags, the variance
+#' is 0, and the test is a sign test of as many pairs as are independent. Intervals are symmetric on
+#' the probit scale, as in [mil_auc()], with the quantile of the normal distribution, which suits
+#' equal numbers of both labels; where one label is rare, it is larger by the ratio of the quantiles
+#' of Student's t with these degrees of freedom and with the most there could be.
 #'
 #' With `group`, pairs that have a group in common tell nothing of the variance, and groups are
 #' counted in place of bags. Where no fold holds two groups of each label, the variance between
@@ -245,8 +248,8 @@ products_apart <- function(sums) {
   sum(sums * (sum(sums) - outer(of, of, "+") + both))
 }
 
-# The number of independent pairs of bags (or groups) in all folds, and Satterthwaite's degrees of
-# freedom of the variance, from the mean over folds of its two parts.
+# The number of independent pairs of bags (or groups) in all folds; Satterthwaite's degrees of
+# freedom of the variance, from the mean over folds of its two parts; and the most there could be.
 independent_bags <- function(pairs) {
   positive <- unique(unlist(lapply(pairs, rownames)))
   negative <- unique(unlist(lapply(pairs, colnames)))
@@ -258,6 +261,7 @@ independent_bags <- function(pairs) {
   variance <- rowMeans(parts, na.rm = TRUE)
   variance[n == 0] <- 0
   list(n = min(length(positive), length(negative), length(union(positive, negative)) %/% 2),
+       most = max(1, sum(n - 1)),
        df = if (anyNA(variance) || all(variance == 0)) max(1, min(n[n > 0]) - 1)
             else satterthwaite(variance, n))
 }
@@ -306,7 +310,9 @@ benchmark_row <- function(method, scores, pairs, folds, error, level) {
     return(data.frame(method, auc = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_,
                       fold_sd = NA_real_, accuracy = NA_real_, seconds = NA_real_, error))
   over <- mean_over_folds(pairs, fold_share(scores))
-  interval <- probit_interval(over$mean, over$variance, level, over$n, over$df)
+  # Normal quantiles suit equal numbers of both labels, see `?mil_benchmark`.
+  rare <- stats::qt((1 - level) / 2, over$df) / stats::qt((1 - level) / 2, over$most)
+  interval <- probit_interval(over$mean, over$variance * rare^2, level, over$n)
   data.frame(method, auc = over$mean, low = interval[1], high = interval[2],
              se = sqrt(over$variance),
              fold_sd = over$sd, accuracy = mean(scores$called == scores$positive),

@@ -14,7 +14,7 @@
 #' negative bags together, as many are drawn as these have. So a method that has learned nothing
 #' gets 0.5 whatever the sizes of the bags, and a `tpr` near `fpr` (a little above it where a fold
 #' has few negative bags, as on any ROC curve of few scores). If the instances of a bag resemble
-#' each other, it gets less than 0.5, because a draw from several bags is more varied than a bag.
+#' each other, it gets less than 0.5, because draws from several bags vary more than those from one.
 #' The level `"bag"`, in contrast, depends on the sizes: the largest of fifty scores tends to exceed
 #' the largest of four.
 #'
