@@ -33,9 +33,9 @@
 #' folds is used.
 #'
 #' The script `bench/coverage.R` of the sources checks this by simulation: with 40 bags, 5 folds
-#' and 5 repeats, 95 % intervals cover the truth in 95.5 and 96.3 % of data sets of pure noise and
-#' in 93.9 and 94.6 % with a weak signal (two methods, 700 data sets each), and a test at the 5 %
-#' level rejects in 4.6, 4.3, 6.1 and 5.4 % of cases where two methods are equally good. With a
+#' and 5 repeats, 95 % intervals cover the truth in 95.6 and 96.4 % of data sets of pure noise and
+#' in 93.9 and 94.7 % with a weak signal (two methods, 700 data sets each), and a test at the 5 %
+#' level rejects in 4.4, 4.1, 6.1 and 5.4 % of cases where two methods are equally good. With a
 #' single repeat (`repeats = 1`) intervals are wider than necessary. Methods that do not learn at
 #' all, and differences between methods with very similar scores, vary less than this estimate:
 #' their intervals are too wide, and small differences are found less often than they could be. For
