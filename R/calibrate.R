@@ -142,7 +142,9 @@ calibrate_fit <- function(object, b, folds, refit, work, progress = FALSE,
     held <- tryCatch(out_of_fold(object, b, n_folds, refit, whole, progress), interrupt = stopped,
                      fumi_error_interrupt = stopped,
                      error = function(e) "a fit to a part of the bags failed")
-    if (is.list(held)) return(with_calibration(object, held, "out-of-fold", n_folds, held$why))
+    if (is.list(held))
+      return(with_calibration(object, held, "out-of-fold", n_folds, held$why,
+                              known = if (is.null(held$why)) held else whole))
     why <- held
   }
   with_calibration(object, whole, "in-sample", why = why)
@@ -251,14 +253,17 @@ on_scale <- function(object, score) {
 
 # ---- the calibration ------------------------------------------------------------------------
 
-with_calibration <- function(object, scores, source, folds = 0L, why = NULL) {
+# The scores of folds whose fits differ are stretched: thresholds then stay among the scores `known`,
+# which the fit gives its training bags.
+with_calibration <- function(object, scores, source, folds = 0L, why = NULL, known = scores) {
   positive <- scores$positive
-  pools <- setdiff(names(poolers), "noisy-or")
-  by_pool <- lapply(stats::setNames(pools, pools),
-                    function(pool) pool_codes(scores$instance, scores$bag, pool))
-  bag <- lapply(c(list(own = scores$own), by_pool), function(score)
-    list(threshold = choose_threshold(score, positive),
-         curve = bag_curve(comparable(object, score), positive)))
+  pooled <- all_poolings(scores)
+  within <- lapply(all_poolings(known), range)
+  bag <- Map(function(score, limits) {
+    threshold <- choose_threshold(score, positive)
+    list(threshold = min(max(threshold, limits[1]), limits[2]),
+         curve = bag_curve(comparable(object, score), positive))
+  }, pooled, within)
   instance <- list(threshold = bag$max$threshold,
                    curve = instance_curve(comparable(object, scores$instance), scores$bag,
                                           positive))
@@ -274,6 +279,13 @@ with_calibration <- function(object, scores, source, folds = 0L, why = NULL) {
   object$calibration <- list(source = source, folds = folds, why = why, n_bags = length(positive),
                              bag = bag, instance = instance, kept = kept, brier = brier)
   object
+}
+
+# Scores of bags by the method's own function and by each pooling that has no parameter.
+all_poolings <- function(scores) {
+  pools <- setdiff(names(poolers), "noisy-or")
+  c(list(own = scores$own), lapply(stats::setNames(pools, pools), function(pool)
+    pool_codes(scores$instance, scores$bag, pool)))
 }
 
 without_calibration <- function(object, why = "the fit was interrupted") {

@@ -173,6 +173,16 @@ test_that("curves to the same labels bring scores of another scale to that of th
                exp((log(c(1, 5)) - 7) / 3), tolerance = 1e-3)
 })
 
+test_that("where fits of folds differ from the whole fit, the threshold is among its scores", {
+  set.seed(1)
+  b <- sim_bags(n_bags = 20, image_dim = c(8, 8))
+  fit <- suppressWarnings(dlfumi(b, n_target = 1, n_background = 3))
+  expect_match(fit$calibration$why, "most folds differ")
+  threshold <- fit$calibration$bag$own$threshold
+  score <- predict(fit, b, level = "bag")$.score
+  expect_true(min(score) <= threshold && threshold <= max(score))
+})
+
 test_that("calibration changes neither the fit nor the random numbers after it", {
   b <- contract_bags()
   for (method in c("dlfumi", "em_dd", "mmdl")) {
