@@ -5,7 +5,7 @@
 #' `as.data.frame()` return the instances in the order in which they were given.
 #'
 #' A bag that is selected more than once, as in a bootstrap, becomes several bags: `b[c("u", "u")]`
-#' has the ids `u` and `u.1`, as made by [make.unique()]. `rev(b)`, `head(b)` and
+#' has the ids `u` and `u.1`, as made by [make.unique()]. `rev(b)`, `head(b)`, `rep(b, 2)` and
 #' `sample(b, replace = TRUE)` work as for any vector. If the selected bags stay in their order, so
 #' do their instances; otherwise the instances are arranged bag by bag.
 #'
@@ -15,7 +15,8 @@
 #'   (0, 1\], the share of bags for training, drawn at random within each label; the result is then
 #'   a list with `train` and `test`.
 #' @param drop,row.names,optional ignored.
-#' @param ... for `c()`, further bags; otherwise ignored.
+#' @param ... for `c()`, further bags; for `rep()`, how often, as in [base::rep()]; otherwise
+#'   ignored.
 #' @return `[` and `c()`: bags. `split()`: a list of bags. `as.matrix()`: n x d. `as.data.frame()`:
 #'   columns `bag`, `label`, `truth` (if known), and one per feature, from which [bags()] makes the
 #'   same bags again. `summary()`: a data frame with one row per bag: `bag`, `label`, `instances`
@@ -142,6 +143,16 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
               ", ids, or one logical per bag, not ", describe(i), ".",
               class = "subscript", call = call)
   seq_len(n)[i]
+}
+
+#' @rdname bags-methods
+#' @export
+rep.bags <- function(x, ...) x[rep(seq_along(x$ids), ...)]
+
+#' @export
+`[<-.bags` <- function(x, i, value) {
+  stop_fumi("`x` must not be changed bag by bag: leave bags out with `x[-i]`, and add others with ",
+            "`c()`.", class = "type")
 }
 
 #' @rdname bags-methods

@@ -1,5 +1,5 @@
 # How the columns of a data frame become features: the levels and codings of its factors, and the
-# terms of a formula with what they learnt from the training data, such as knots. A blueprint is
+# terms of a formula with what they learned from the training data, such as knots. A blueprint is
 # plain data, which a fit keeps:
 #   columns     the columns of the data frame that are read
 #   coding      for each factor a matrix, levels x features

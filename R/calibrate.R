@@ -198,7 +198,7 @@ out_of_fold <- function(object, b, n_folds, refit, whole, progress) {
   scores_of_folds(by_moments, by_curve, fold %in% which(alike))
 }
 
-# How well scores separate the bags that they were learnt from.
+# How well scores separate the bags that they were learned from.
 own_brier <- function(object, score, positive) {
   score <- comparable(object, score)
   brier_score(bag_curve(score, positive), score, positive)
@@ -253,8 +253,8 @@ on_scale <- function(object, score) {
 
 # ---- the calibration ------------------------------------------------------------------------
 
-# The scores of folds whose fits differ are stretched: thresholds then stay among the scores `known`,
-# which the fit gives its training bags.
+# The scores of folds whose fits differ are stretched: thresholds then stay among the scores
+# `known`, which the fit gives its training bags.
 with_calibration <- function(object, scores, source, folds = 0L, why = NULL, known = scores) {
   positive <- scores$positive
   pooled <- all_poolings(scores)

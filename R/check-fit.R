@@ -193,7 +193,7 @@ extreme_weights <- function(fit) {
   if (!length(p)) p <- 0
   residual <- typical_residual(fit, p)
   beta <- if (isTRUE(residual > 0)) log(2) / residual else fit$beta / 10
-  advice <- c("`beta = ", signif(beta, 2), "`")
+  advice <- c(if (!is.null(fit$noise)) "`witnesses = 1`, or ", "`beta = ", signif(beta, 2), "`")
   c(problem(max(p) < 0.05, "no instance is taken for a target",
             c("The E-step takes no instance for a target: the largest weight is ",
               format(max(p), digits = 2), "."), advice),

@@ -162,9 +162,10 @@
 #' @param noise `"white"` (default), as in the paper, or `"background"`, noise with the covariance
 #'   of the negative bags. See below.
 #' @param ridge number > 0, default 0.001, for `noise = "background"`: the variance added to the
-#'   covariance in all directions, as a share of the mean variance over the directions in which the
-#'   negatives vary; try 1e-4 to 0.1. `NULL`: the shrinkage of Ledoit and Wolf (2004), which adds
-#'   much where a few directions are far stronger than the others.
+#'   covariance in all directions, as a share of the mean variance over the directions in which
+#'   so many negatives can vary: as many as features, or as instances less one; try 1e-4 to 0.1.
+#'   `NULL`: the shrinkage of Ledoit and Wolf (2004), which adds much where a few directions are
+#'   far stronger than the others.
 #' @param normalize `"unit"` (default) scales every instance, also of new data, to norm 1; `"none"`
 #'   (default with `noise = "background"`) leaves instances as they are.
 #' @param normalize_after `"none"` (default) or, for `noise = "background"`, `"unit"`: scale

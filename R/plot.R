@@ -1,6 +1,6 @@
 #' Plots of a fit
 #'
-#' `plot()` shows what a fit of any method has learnt, and how it scores bags.
+#' `plot()` shows what a fit of any method has learned, and how it scores bags.
 #'
 #' If instances are not images, features are on the horizontal axis. Names such as `900 nm` or
 #' `t017ms` become numbers with their unit as axis label, and up to twelve other names are shown;
@@ -11,7 +11,7 @@
 #' about 0. A line under the pictures says which.
 #'
 #' @param x a fitted model.
-#' @param what `"atoms"` (default): what the method has learnt in the space of the features, as
+#' @param what `"atoms"` (default): what the method has learned in the space of the features, as
 #'   images or as curves, target atoms first and framed. These are atoms, signatures
 #'   (`"signatures"` is a synonym), the target and its scales ([em_dd()]), weights of a linear
 #'   classifier (`"weights"` is a synonym), or, largest weights first, the instances that [miles()]
@@ -48,7 +48,7 @@ plot.mil_model <- function(x, what = c("atoms", "objective", "scores", "bag", "s
 
 plot_kinds <- c("atoms", "objective", "scores", "bag", "signatures", "weights")
 
-# ---- what was learnt -----------------------------------------------------------------------------
+# ---- what was learned ----------------------------------------------------------------------------
 
 plot_atoms <- function(x, call = rlang::caller_env()) {
   shown <- learned_parts(x, call)
@@ -59,7 +59,7 @@ plot_atoms <- function(x, call = rlang::caller_env()) {
              shown$main, share = !"scale" %in% shown$group)
 }
 
-# What a method has learnt, for plots: `values` (features x parts); the `name`, `colour`, `frame`
+# What a method has learned, for plots: `values` (features x parts); the `name`, `colour`, `frame`
 # (of its picture) and `group` (parts drawn together) of each part; the `limits` of pictures, see
 # picture_page(); and the title, `main`.
 learned_parts <- function(x, call = rlang::caller_env()) {

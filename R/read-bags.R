@@ -10,9 +10,10 @@
 #'     per feature}
 #'   \item{`"svm"`}{one line per instance, `instance:bag:label index:value index:value ...`, with
 #'     features that are 0 left out: the format in which Andrews et al. (2002) published their data
-#'     sets fox, tiger and elephant; text after `#` is ignored}
+#'     sets fox, tiger and elephant; text after `#` is ignored; it has no place for the truth}
 #'   \item{`"arff"`}{relational ARFF of Weka: one row per bag, with its id, a relational attribute
-#'     with its instances, and its class, whose second declared value is positive}
+#'     with its instances, and its class, whose second declared value is positive; it has no place
+#'     for the truth}
 #'   \item{`"images"`}{a folder with one subfolder per label, each with one subfolder per bag,
 #'     which contains the images of that bag (PNG or JPEG, all of the same size; colours are
 #'     averaged to grey). It needs the package png or jpeg, and can only be read}

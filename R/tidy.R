@@ -78,7 +78,7 @@ tidy_coefficients <- function(x) {
              feature = rep(features, each = nrow(atoms)), value = as.vector(atoms))
 }
 
-# What a method has learnt in the space of the features, one row per atom.
+# What a method has learned in the space of the features, one row per atom.
 atom_matrix <- function(x) {
   if (inherits(x, "miles"))
     return(matrix(t(x$instances), ncol(x$instances), x$n_features,

@@ -170,3 +170,10 @@ test_that("code in advice is not broken at the end of a line", {
   on.exit(options(old))
   expect_output(print(check), "`n_target = 1`", fixed = TRUE)
 })
+
+test_that("with noise of the background, witnesses are the first advice where all weights are 1", {
+  fit <- small_fit(checked_bags(), n_target = 1, n_background = 3, noise = "background", beta = 1e7)
+  found <- check_fit(fit)
+  at <- found$check == "all instances are taken for targets"
+  expect_match(found$advice[at], "^`witnesses = 1`, or `beta = ")
+})
