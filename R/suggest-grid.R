@@ -14,13 +14,15 @@
 #' For [dlfumi()], rows with `noise = "background"` come before those with white noise, its default:
 #' this choice matters more than any other parameter and depends on the data, and if there are too
 #' few positive bags to tell the two apart, noise of the background is the safer choice. If there
-#' are at least as many negative instances as features, as in scenes, the first row has few atoms
-#' and the ratio as score, and looks for witnesses if there are at least five positive bags. If
-#' there are fewer, as in photographs, every instance of a positive bag differs from the negatives
-#' in some way; then the first rows have more atoms, and look for witnesses if there are at least
-#' six positive bags. Where the target is the whole instance, as with digits, white noise is better
-#' (see [dlfumi()], *Noise*), and a few dozen bags do not always show it: fix it, as in
-#' `mil_tune(b, dlfumi, noise = "white")`, and only the rows that agree are tried.
+#' are at least as many negative instances as features, as in scenes, and at least five positive
+#' bags, the first rows look for witnesses and score by the direction of whitened instances and not
+#' by their strength, as [mi_ace()] does, so that rare outliers count no more than others. If there
+#' are fewer positive bags, the first row has few atoms and the ratio as score. If there are fewer
+#' negative instances, as in photographs, every instance of a positive bag differs from them in some
+#' way; then the first rows have more atoms, and look for witnesses if there are at least six
+#' positive bags. Where the target is the whole instance, as with digits, white noise is better (see
+#' [dlfumi()], *Noise*), and a few dozen bags do not always show it: fix it, as in `mil_tune(b,
+#' dlfumi, noise = "white")`, and only the rows that agree are tried.
 #'
 #' @param x [bags()], or a list of them as in [mil_tune()], which then get one common grid.
 #' @param fitter the method: a function of this package such as [dlfumi()] (the default), or its
@@ -151,7 +153,11 @@ dlfumi_grid <- function(s) {
   one <- list(background(3, 1, score = "ratio"), background(3, 1))
   many <- list(background(6, 8), background(6, 8, 0.1))
   each <- witness(6, 8, 2)
-  noisy <- if (is_scene) c(list(witness(3, 1, 2, score = "ratio")), one, many, list(each))
+  direction <- function(...) witness(6, 8, 2, score = "ratio", normalize_after = "unit", ...)
+  whitened <- direction()
+  unit <- direction(ridge = 0.01, normalize = "unit")
+  if (is_scene && length(unit)) many <- many[1]
+  noisy <- if (is_scene) c(list(whitened, unit), one, many, list(each))
            else c(list(each, witness(3, 1, 2)), many, one)
   rows <- c(noisy, list(
     witness(1, 1, 1),

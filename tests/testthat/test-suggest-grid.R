@@ -107,7 +107,10 @@ test_that("the grid of dlfumi() looks for witnesses first, where there are bags 
                list(n_target = 4, n_background = 8, score = NA_character_, witnesses = 2))
   expect_false("witnesses" %in% names(faces(10)))
   expect_equal(as_row(suggest_grid(grid_bags(20))),
-               list(n_target = 3, n_background = 1, score = "ratio", witnesses = 2))
+               list(n_target = 4, n_background = 8, score = "ratio", witnesses = 2))
+  expect_equal(as.list(suggest_grid(grid_bags(20))[1:2, c("normalize", "normalize_after", "ridge")]),
+               list(normalize = c(NA, "unit"), normalize_after = c("unit", "unit"),
+                    ridge = c(0.001, 0.01)))
   expect_equal(as_row(suggest_grid(grid_bags(10)))[c("n_target", "witnesses")],
                list(n_target = 2, witnesses = 2))
   few <- suggest_grid(grid_bags(8))
