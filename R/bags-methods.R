@@ -149,12 +149,6 @@ bag_index <- function(x, i, name = "i", call = rlang::caller_env()) {
 #' @export
 rep.bags <- function(x, ...) x[rep(seq_along(x$ids), ...)]
 
-#' @export
-`[<-.bags` <- function(x, i, value) {
-  stop_fumi("`x` must not be changed bag by bag: leave bags out with `x[-i]`, and add others with ",
-            "`c()`.", class = "type")
-}
-
 #' @rdname bags-methods
 #' @export
 c.bags <- function(...) {

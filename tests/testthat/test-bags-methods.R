@@ -206,9 +206,8 @@ test_that("a summary is data, and prints in ten lines whatever the size", {
   expect_output(print(b[1]), "^1 bag: .*\n3 instances of 2 features, 3 per bag\n1 instance is a known")
 })
 
-test_that("bags are repeated as a vector is, and not replaced one by one", {
+test_that("bags are repeated as a vector is", {
   b <- sim_bags(n_bags = 4, bag_size = 2, n_features = 3)
   expect_identical(rep(b, 2)$ids, b[c(1:4, 1:4)]$ids)
   expect_identical(rep(b, each = 2)$ids, b[rep(1:4, each = 2)]$ids)
-  expect_error(b[1] <- b[2], "c()", fixed = TRUE, class = "fumi_error_type")
 })
