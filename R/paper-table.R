@@ -8,8 +8,8 @@
 #' @param seed whole number >= 0, for a name: the seed of the stored results. `NULL` (default): the
 #'   seed of the experiment. There are also fresh draws: seed 2030 for `"usps"`,
 #'   `"olivetti_eyeglasses"`, `"olivetti_eyeglasses_apart"` and `"cmu_sunglasses"`, 2028 for
-#'   `"olivetti_eyeglasses"`, 2029, 2030 and 2031 for `"hyper_sandiego"` and `"hyper_hydice"`, and
-#'   2031 for `"hyper_hydice_points"`.
+#'   `"olivetti_eyeglasses"`, 2029 to 2032 for `"hyper_sandiego"` and `"hyper_hydice"`, and 2031
+#'   and 2032 for `"hyper_hydice_points"`.
 #' @return `paper_table()`: a data frame of class `paper_table`, one row per method and setting,
 #'   best first. For `"usps"` its columns are `method`, `setting`, `mean` and `sd` of the accuracy
 #'   in per cent over `runs` repetitions, and the `paper`'s accuracy. For the others: `method`,

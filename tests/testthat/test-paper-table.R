@@ -118,7 +118,8 @@ test_that("results of fresh draws and of other people's data have what they prom
                 c("hyper_sandiego", 2029), c("hyper_hydice", 2029), "hyper_hydice_points",
                 "hyper_muufl_points",
                 c("hyper_sandiego", 2030), c("hyper_hydice", 2030), c("hyper_sandiego", 2031),
-                c("hyper_hydice", 2031), c("hyper_hydice_points", 2031),
+                c("hyper_hydice", 2031), c("hyper_hydice_points", 2031), c("hyper_sandiego", 2032),
+                c("hyper_hydice", 2032), c("hyper_hydice_points", 2032),
                 c("olivetti_eyeglasses", 2030),
                 c("olivetti_eyeglasses_apart", 2030), "cmu_sunglasses_apart",
                 c("cmu_sunglasses", 2030))
