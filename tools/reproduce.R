@@ -58,7 +58,7 @@ figure <- function(name, width, height, draw) {
 }
 
 main <- function() {
-  need(c(described("Imports"), if (full) "future"))
+  need(c(described("Imports"), if (full) "future"), system = compilers)
   lib <- tempfile("library")
   install_own(lib)
   use_libraries(c(lib, .libPaths()))

@@ -5,6 +5,10 @@ root <- dirname(getwd())
 # A warning is shown where it arises, so it cannot come after a script's last line.
 options(warn = 1)
 
+# What R packages are compiled with, which a machine may lack that has R.
+compilers <- c(make = "make", gcc = "build-essential", gfortran = "gfortran", "libblas-dev",
+               "liblapack-dev")
+
 # Makes sure that R packages and system tools are there. A package that cannot be installed is an
 # error; a missing tool is not, because most scripts can do part of their work without it.
 # `system`: names of Debian packages; the name of an element is the command that shows that the

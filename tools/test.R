@@ -6,9 +6,8 @@
 script <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 source(file.path(dirname(gsub("~+~", " ", script, fixed = TRUE)), "setup.R"), chdir = TRUE)
 
-# The tools with which packages are compiled, and the browser for the tests of mil_view().
-tools <- c(make = "make", cmake = "cmake", gcc = "build-essential", gfortran = "gfortran",
-           "libblas-dev", "liblapack-dev", chromium = "chromium")
+# What packages of the tests are built with, and the browser for the tests of mil_view().
+tools <- c(compilers, cmake = "cmake", chromium = "chromium")
 
 run_tests <- function() {
   need(c(described("Imports"), "testthat", "glmnet", "future"), system = tools)
