@@ -820,7 +820,7 @@ write_report <- function() {
                "What was tried to break the package, and the result. `Rscript tools/hardening.R report` writes this file from",
                "`bench/results/reliability.csv`; the command of a line updates it. A job that relies on a tool first runs the tool",
                "on a planted bug, and stops if the tool does not find it.", "",
-               "| job | tried | failures | date | version | command |", "|---|---|---|---|---|---|", table, "",
+               "| job | tried | failures | date | version | command |", "|------|------------------------|----|-----|----|-----------|", table, "",
                "## Not tested", "",
                paste("*", c(not_run(r$job), not_again(r), blind_spots)), uncovered_section()),
                file.path(root, "RELIABILITY.md"))
