@@ -69,6 +69,7 @@ print.paper_table <- function(x, ...) {
 # The same settings abbreviated, to fit 80 columns.
 narrow <- function(shown) {
   names(shown) <- sub("^PD at (0(?=[.]))?", "PD ", names(shown), perl = TRUE)
+  names(shown) <- sub("the paper's parameters", "paper's", names(shown))
   for (name in intersect("setting", names(shown)))
     shown[[name]] <- sub("the paper's (parameters|lambda)", "paper's", shown[[name]])
   if ("95 % interval" %in% names(shown))

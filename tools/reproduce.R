@@ -30,8 +30,9 @@ run <- function(name) {
                              units = units,
                              dir = if (full) file.path(root, "results", "tasks", name),
                              keep_fits = !full, progress = TRUE)
+  shown <- if (name == "olivetti_eyeglasses") "DL-FUMI, mil_tune()" else "DL-FUMI"
   if (!full) figure(paste0(name, "-atoms"), 12, if (name == "usps") 4 else 5,
-                    paper_plot(result, "atoms", "DL-FUMI", "tuned"))
+                    paper_plot(result, "atoms", shown, "tuned"))
   result
 }
 

@@ -37,6 +37,8 @@ test_that("tables print as people read them, in 80 columns", {
   expect_equal(wide$paper[wide$method == "EM-DD"], "76.55")
   glasses <- format(paper_table("olivetti_eyeglasses"))
   expect_match(glasses[["95 % interval"]], "^0\\.[0-9]{3} - [01]\\.[0-9]{3}$")
+  every <- rbind(usps, subset(paper_table("usps", 2030), method == "DL-FUMI, centred"))
+  expect_length(capture.output(print(every)), length(unique(every$method)) + 3)
   expect_output(print(paper_table("olivetti_person")), "DL-FUMI, subACE +94.6")
   expect_output(print(usps[c("method", "mean")]), "mi-SVM +93.145")
   expect_output(print(usps[0, ]), "0 rows")
