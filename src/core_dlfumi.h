@@ -7,9 +7,10 @@
  *   core_parts.c   passes over parts, single steps
  *
  * An iteration goes over X once, because the dictionary needs X only through U = X W' and S = A W',
- * W the weighted codes. (It goes over X again where an atom died, an accelerated step is taken back,
- * or, in "matlab", the error is too small to be had from the sums.) So dlfumi_work knows instances, dlfumi_update knows their sums; between them
- * is dlfumi_keeper (core.h), which may also add up passes over parts of the instances. */
+ * W the weighted codes. (It goes over X again where an atom died, an accelerated step is taken
+ * back, or, in "matlab", the error is too small to be had from the sums.) So dlfumi_work knows
+ * instances, dlfumi_update knows their sums; between them is dlfumi_keeper (core.h), which may
+ * also add up passes over parts of the instances. */
 #ifndef FUMI_CORE_DLFUMI_H
 #define FUMI_CORE_DLFUMI_H
 

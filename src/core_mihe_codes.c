@@ -195,8 +195,8 @@ static void code_lasso(const mihe_work *f, const mihe_part *p, mihe_worker *v, i
   memcpy(code, v->lasso.a, bytes);
 }
 
-/* A = LL' of a symmetric matrix: row i of L into column i of A. 0: A is not definite. Not by LAPACK,
- * which threads do not call; nor is the next one. */
+/* A = LL' of a symmetric matrix: row i of L into column i of A. 0: A is not definite. Neither this
+ * nor the next function calls LAPACK, because they run on threads. */
 static int factor(int n, double *A) {
   for (int i = 0; i < n; i++) {
     double *row = fumi_col(A, n, i);

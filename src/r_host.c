@@ -10,8 +10,8 @@
 
 /* ---- calls of R that do not jump through the core -------------------------------------- */
 
-/* the elements of r_entry.kept: results, their names, the jump that waits, classes to catch, the last
- * value of r_call() */
+/* the elements of r_entry.kept: results, their names, the jump that waits, classes to catch, the
+ * last value of r_call() */
 enum { VALUES, NAMES, JUMP, CLASSES, ANSWER, KEPT };
 
 static void keep(r_entry *r, int where, SEXP value) { SET_VECTOR_ELT(r->kept, where, value); }
