@@ -179,10 +179,11 @@ static int drop_active(fumi_lasso_work *w, int n, int place) {
   return n - 1;
 }
 
-/* The last active atom, whose code is still 0, depends on the others. Its code moves away from 0,
- * and theirs so that Da stays the same, while the penalty falls: until the code of one of them is
- * 0, whose place is returned. If the minimum along this way comes first, because the atom depends on
- * the others only nearly, nothing moves, and its own place is returned: it leaves again. */
+/* The last active atom, whose code is still 0, depends on the others. Its code moves away from
+ * 0, and theirs so that Da stays the same, while the penalty falls: until the code of one of
+ * them is 0, whose place is returned. If the minimum along this way comes first, because the
+ * atom depends on the others only nearly, nothing moves, and its own place is returned: it
+ * leaves again. */
 static int exchange(const fumi_lasso *l, fumi_lasso_work *w, int n) {
   const int last = n - 1, k = w->active[last];
   const double sign = w->sign[last], slope = weight(l, k) * (fabs(w->q[k]) - l->lambda);
